@@ -19,14 +19,11 @@ WEIR_BEGIN_DECLS
 
 /** Deletes jobs that are delayed, ready, buried or archived. ret_statuses receives one status for
  * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
- * cluster also WEIR_EUNKNOWN (a node with a copy did not answer, so nobody knows whether it runs,
- * or stays buried; or it has another job in the copy's place, which stays; ret_error says which)
- * and WEIR_ENOMEM. An SQLite store does all in one transaction, a cluster one after the other. With
- * claims the id of one copy of a buried job stands for all.
- *
- * Errors, which leave ret_statuses as it was: WEIR_EINVAL (NULL, or a malformed id: nothing is
- * changed), WEIR_EACCESS, WEIR_EFORKED, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes'
- * locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
+ * cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node with a copy did not answer, or has another job
+ * in the copy's place, which stays; ret_error says which). An SQLite store does all in one
+ * transaction, a cluster one after the other. With claims the id of one copy of a buried job stands
+ * for all. Errors, which leave ret_statuses as it was: WEIR_EINVAL (a malformed id: nothing is
+ * changed), WEIR_EACCESS (read-only), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove_ids(weir_broker *broker,
                                                                 const char *const *ids,
                                                                 size_t count,
@@ -54,8 +51,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
  * had a job. They keep all but their tube: ids, run times, keys, attempts, reasons. ret_statuses
  * are those of weir_broker_remove_ids(), and WEIR_EBUSY also where a job of that tube has the same
  * key, WEIR_ESTATE for an archived job. All are moved in one transaction. For another broker see
- * weir_broker_move(). Errors: as weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP
- * (a cluster). */
+ * weir_broker_move(). Errors: as weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
+ * cluster). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               const char *tube,
@@ -63,23 +60,18 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broke
                                                               struct weir_error *ret_error);
 
 /** Pauses a tube: no job of it is reserved for duration_ns (WEIR_FOREVER: without end). It replaces
- * the pause before, so that 0 resumes. Jobs that are reserved go on to their end, puts go on. An
- * SQLite store keeps it, and wakes consumers when it ends. A cluster's nodes pause for whole
- * seconds, rounded up, and forget it when they end; jobs that a consumer has reserved already still
- * run. Jobs may be late when a pause ends (weir/policy.h, `late` of a cluster): of one that is
- * longer than they may be, the broker's log warns.
- *
- * Errors: WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time),
- * WEIR_ENOTFOUND (no job was ever put into the tube), WEIR_EACCESS (read-only), in a cluster
- * WEIR_EUNAVAILABLE (no node answered) and WEIR_EUNKNOWN (some did not: ret_error says which);
- * those of the storage. */
+ * the pause before, so that 0 resumes. What is reserved goes on to its end, puts go on. A store
+ * keeps the pause. A cluster's nodes pause for whole seconds, rounded up, and forget it when they
+ * end. Jobs may be late when a pause ends (weir/policy.h, `late` of a cluster): of one that is
+ * longer than they may be, the broker's log warns. Errors: WEIR_EINVAL (tube), WEIR_ETOOBIG (tube),
+ * WEIR_ERANGE (a negative time), WEIR_ENOTFOUND (no job was ever put into the tube), WEIR_EACCESS
+ * (read-only), those of the storage; WEIR_EUNKNOWN where some nodes did not answer (ret_error says
+ * which). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, const char *tube,
                                                            int64_t duration_ns,
                                                            struct weir_error *ret_error);
 
-/** Is told by a list that it has read all jobs up to this one, which need not be there; returns 0
- * to go on, anything else to end it. id is valid during the call. On the caller's thread, with no
- * lock held; it may call anything but weir_broker_close(). */
+/** Is told by a list that it has read all jobs up to this one, which need not be there. */
 typedef int weir_list_step_fn(const char *id, void *arg);
 
 /** Which jobs to list. Zero means any, for every field. */
@@ -99,12 +91,8 @@ struct weir_job_filter {
  * MiB of bodies and a job: each is as it was at one moment, the whole list is not. Between two of
  * these reads it calls the filter's step, also where no job was let through; one that is ended goes
  * on later as a list behind the id that step was given. Jobs that are put meanwhile are not in it.
- * Callbacks may take as long as they like, and may call anything but weir_broker_close(). Changes
- * nothing.
- *
- * Errors: WEIR_EINVAL (NULL, filter, tube, malformed id), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
- * cluster: beanstalkd shows the first job of each state only, as weir_broker_peek() does),
- * WEIR_EFORKED, WEIR_ENOMEM, and those of the storage. */
+ * Changes nothing. Errors: WEIR_EINVAL (filter, tube, malformed id), WEIR_ETOOBIG (tube),
+ * WEIR_ENOTSUP (a cluster), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           const struct weir_job_filter *filter,
                                                           weir_job_fn *fn, void *arg,
@@ -115,8 +103,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
 struct weir_attempt {
     uint32_t number;               /**< The job's attempts then; 1 is the first. */
     enum weir_run_outcome outcome; /**< WEIR_RUN_DONE; WEIR_RUN_RETRY; WEIR_RUN_BURIED;
-                                        WEIR_RUN_LOST: its lease
-                                        ended, for its worker is gone. */
+                                        WEIR_RUN_LOST: its lease ended, for its worker is gone. */
     int64_t started_ns;            /**< When it was reserved; 0: not known. */
     int64_t ended_ns;    /**< When it was settled, or its lease was found to have ended. */
     int64_t owner;       /**< The process that had it. */
@@ -127,24 +114,21 @@ struct weir_attempt {
     const char *tail;    /**< The end of its output; "": none. */
 };
 
-/** Receives one attempt, valid during the call; returns 0 to go on, anything else to end. On the
- * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+/** Receives one attempt. */
 typedef int weir_attempt_fn(const struct weir_attempt *attempt, void *arg);
 
 /** Calls back for the attempts of a job that failed, the first one first. Kept are the first and
- * the last ones, at most WEIR_ATTEMPTS_MAX, until the job is done or removed; what ended on a full
- * disk is not. A kick keeps them. They are written with the change that they tell of: neither is
- * there without the other.
- *
- * Errors: WEIR_EINVAL (NULL, malformed id), WEIR_ENOTFOUND, WEIR_ENOTSUP (a cluster keeps none),
- * WEIR_EFORKED, WEIR_ENOMEM, and those of the storage. */
+ * the last ones, at most WEIR_ATTEMPTS_MAX, until the job is done or removed, also after a kick;
+ * what ended on a full disk is not. They are written with the change that they tell of. Errors:
+ * WEIR_EINVAL (malformed id), WEIR_ENOTFOUND, WEIR_ENOTSUP (a cluster keeps none), those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_attempts(weir_broker *broker, const char *id,
                                                               weir_attempt_fn *fn, void *arg,
                                                               struct weir_error *ret_error);
 
 /** Tells whether a job with an id was ever put: one that weir_broker_peek_id() does not find has
- * ended or was removed then, and otherwise never was there. Errors: WEIR_EINVAL (NULL, malformed
- * id), WEIR_ENOTSUP (a cluster does not know), WEIR_EFORKED, and those of the storage. */
+ * ended or was removed then, and otherwise never was there. Errors: WEIR_EINVAL (malformed id),
+ * WEIR_ENOTSUP (a cluster does not know), and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_was_put(weir_broker *broker, const char *id,
                                                              bool *ret_was_put,
                                                              struct weir_error *ret_error);
@@ -166,14 +150,14 @@ struct weir_why {
     enum weir_job_state state;   /**< The job's state. */
     int64_t start_ns; /**< When it can start: at once where that has passed; WEIR_FOREVER: when its
                            tube is resumed. Of a reserved job: when it is taken back; 0: not known.
-                           Of a buried one 0: when it is kicked; of one
-                           of a full group 0: when a run of it ends; of an archived one 0: never. */
+                           Of a buried one 0: when it is kicked; of one of a full group 0: when a
+                           run of it ends; of an archived one 0: never. */
     int64_t owner;    /**< The process that has it; 0: none, or not known. */
     char text[512];   /**< The same in words, with what its last run said. */
 };
 
 /** Tells why a job does not run, and when it can. Of a cluster it is one copy that is told of.
- * Errors: WEIR_EINVAL (NULL, malformed id), WEIR_ENOTFOUND, WEIR_EFORKED, those of the storage. */
+ * Errors: WEIR_EINVAL (malformed id), WEIR_ENOTFOUND, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_why(weir_broker *broker, const char *id,
                                                          struct weir_why *ret_why,
                                                          struct weir_error *ret_error);
@@ -214,13 +198,12 @@ struct weir_node {
     uint64_t buried;            /**< Jobs of all tubes. */
 };
 
-/** Receives one server, valid during the call; returns 0 to go on, anything else to end. On the
- * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+/** Receives one server. */
 typedef int weir_node_fn(const struct weir_node *node, void *arg);
 
 /** Asks every server of a cluster how it is, and calls back for each in the order of the URL. One
  * that does not answer within the URL's time_limit is WEIR_NODE_AWAY, and no error. An SQLite store
- * has no servers: there is no call. Errors: WEIR_EINVAL, WEIR_EFORKED, WEIR_ENOMEM. */
+ * has no servers: there is no call. Errors: WEIR_EINVAL, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn,
                                                            void *arg, struct weir_error *ret_error);
 
@@ -244,29 +227,25 @@ struct weir_finding {
     enum weir_finding_level level; /**< How much it matters. */
 };
 
-/** Receives one finding, valid during the call; returns 0 to go on, anything else to end. On the
- * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+/** Receives one finding. */
 typedef int weir_finding_fn(const struct weir_finding *finding, void *arg);
 
 /** Checks a broker as a whole and calls back for each finding; changes nothing. Of an SQLite store
  * it reads the whole file, with all bodies, beside those who use it; the log grows meanwhile. It
  * waits for the store's lock for the time limit of weir_broker_open() where others have it. Of a
- * cluster it asks every server twice, a second apart.
- *
- * Errors: WEIR_EINVAL (NULL), WEIR_EFORKED, WEIR_ENOMEM, and those of the storage; damage is a
- * finding. */
+ * cluster it asks every server twice, a second apart. Errors: WEIR_EINVAL, those of the storage;
+ * damage is a finding. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn,
                                                            void *arg, struct weir_error *ret_error);
+
 /** Copies an SQLite store, of one moment, to a new file of mode 0600, which is whole and on stable
- * storage at the end. Others may go on to use the store, and what they change after that moment is
- * not in the copy. The copy is a store: `sqlite:PATH` opens it. Its reservations end when it is
+ * storage at the end. Others may go on to use the store; a long copy keeps its log from being
+ * emptied meanwhile. The copy is a store: `sqlite:PATH` opens it. Its reservations end when it is
  * opened, since the workers have the jobs of the original: what ran at that moment runs again from
- * the copy. A long copy keeps the log from being emptied meanwhile.
- *
- * Errors: WEIR_EINVAL (NULL, or a path that is not a store's), WEIR_EBUSY (the path exists:
+ * the copy. Errors: WEIR_EINVAL (a path that is not a store's), WEIR_EBUSY (the path exists:
  * nothing is overwritten), WEIR_ENOTFOUND (the folder), WEIR_EACCESS, WEIR_ECORRUPT (damage in the
  * store, or a log without its store at the path), WEIR_ENOSPACE, WEIR_EIO, WEIR_ENOTSUP (a cluster;
- * a network file system), WEIR_EFORKED, WEIR_ENOMEM. On failure nothing is left. */
+ * a network file system), WEIR_ENOMEM. On failure nothing is left. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                                             struct weir_error *ret_error);
 
@@ -280,22 +259,20 @@ struct weir_repair_counts {
 };
 
 /** Makes a store sound, as far as its jobs can be read: makes all indexes and counts anew, deletes
- * what belongs to no job, and buries jobs whose bodies are damaged, or that are in no known
- * state. Others may go on meanwhile.
- * At the end it writes the store anew, as weir_broker_shrink() does; where that fails, such as for
- * lack of space, the rest has been done. Where the jobs themselves cannot be read it is
- * WEIR_ECORRUPT, and nothing has changed. On failure ret_counts is as it was. Errors: WEIR_EINVAL
- * (NULL), WEIR_ENOTSUP (a cluster), WEIR_EACCESS, WEIR_EFORKED, and those of the storage. */
+ * what belongs to no job, and buries jobs whose bodies are damaged, or that are in no known state.
+ * Others may go on meanwhile. At the end it writes the store anew, as weir_broker_shrink() does;
+ * where that fails, such as for lack of space, the rest has been done. Where the jobs themselves
+ * cannot be read it is WEIR_ECORRUPT, and nothing has changed. Errors: WEIR_EINVAL, WEIR_ENOTSUP (a
+ * cluster), WEIR_EACCESS, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_repair(weir_broker *broker,
                                                             struct weir_repair_counts *ret_counts,
                                                             struct weir_error *ret_error);
 
-/** Gives the space of deleted jobs back to the disk, where they left some: a store grows when it
- * must, and uses its free pages again, but is not made smaller otherwise. Writes the store anew, so
- * it needs as much space again, in the store's folder and in that for temporary files, and others
- * that write wait: to their busy_ns. Readers may put the end off until the next checkpoint.
- * ret_before and ret_after (may be NULL): the bytes of its file. Errors: as weir_broker_repair().
- */
+/** Gives the space of deleted jobs back to the disk, which a store otherwise keeps and uses again.
+ * Writes the store anew, so it needs as much space again, in the store's folder and in that for
+ * temporary files, and others that write wait: to their busy_ns. Readers may put the end off until
+ * the next checkpoint. ret_before and ret_after (may be NULL): the bytes of its file. Errors: as
+ * weir_broker_repair(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_shrink(weir_broker *broker,
                                                             uint64_t *ret_before,
                                                             uint64_t *ret_after,

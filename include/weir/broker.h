@@ -21,10 +21,20 @@ WEIR_BEGIN_DECLS
  *
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
  * after fork(): WEIR_EFORKED, and nothing is touched. Nor may a child open a store where its parent
- * had one open at the fork: SQLite takes the parent's locks for its own there. Fork (daemon(3),
- * too) before you open a store, or exec. Functions read and write the disk, and so block. Puts of
- * several threads at the same time share one transaction and one flush. Every function of jobs
- * that has a ret_error is WEIR_EINVAL where a pointer that it needs is NULL.
+ * had one open at the fork: fork (daemon(3), too) before you open a store, or exec. Functions read
+ * and write the disk, and so block. Puts of several threads at the same time share one transaction
+ * and one flush.
+ *
+ * Every function of jobs that has a ret_error (which may be NULL) is WEIR_EINVAL where a pointer
+ * that it needs is NULL, and WEIR_EFORKED in a child. "Those of the storage" are WEIR_EIO,
+ * WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT and WEIR_ENOMEM, in a
+ * cluster WEIR_EUNAVAILABLE (too few nodes answered, and nothing was done) and WEIR_EUNKNOWN (it
+ * may have been done).
+ *
+ * A function that a call is given, which receives one tube, job, attempt and so on, runs on the
+ * caller's thread with no lock held, once for each; what it receives is valid during the call. It
+ * returns 0 to go on, anything else to end. It may take any time, and call anything but
+ * weir_broker_close().
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
@@ -53,15 +63,15 @@ enum weir_durability {
     WEIR_DURABILITY_DEFAULT = 0, /**< What the URL says, else WEIR_DURABILITY_FULL. */
     WEIR_DURABILITY_FULL, /**< The end of the process in any way, of the kernel, and of power: each
                                transaction is flushed before it is acknowledged, and with it all
-                               earlier ones, those of other brokers too. */
+                               earlier ones. */
     WEIR_DURABILITY_NORMAL, /**< The end of the process in any way. When the kernel or power ends,
                                  the last changes may be gone: all after some moment, and none
                                  before it. The store stays sound, and what brokers with FULL
                                  acknowledged stays. */
     WEIR_DURABILITY_MEMORY /**< The end of the process in any way. Nothing is flushed once the store
-                                is made: when the kernel or power ends, the store may be damaged
-                                or gone, with what other brokers with FULL acknowledged. For
-                                stores in memory (tmpfs), and for jobs that can be made again. */
+                                is made: when the kernel or power ends, the store may be damaged or
+                                gone, with what other brokers with FULL acknowledged. For stores in
+                                memory (tmpfs), and for jobs that can be made again. */
 };
 
 /** Flags of weir_broker_open(). */
@@ -74,21 +84,19 @@ enum weir_broker_flags {
                                     such a file is WEIR_ESCHEMA. WEIR_ENOTSUP in a cluster. */
 };
 
-/** Opens a broker. options may be NULL; ret_error (may be NULL) receives what went wrong in words,
- * here and in every call that has it.
+/** Opens a broker. options may be NULL.
  *
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
  * Beside it are PATH.lock (with the mode of PATH, and its owner where root makes it), and while it
- * is in use PATH-wal and PATH-shm. After PATH may follow
- * `?durability=full`, `normal` or `memory` (enum weir_durability; options->durability comes before
- * it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`. Errors: WEIR_EINVAL (URL, options,
- * path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission, read-only,
- * a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another version),
- * WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT
- * (other processes' locks), WEIR_ENOTSUP (a network file system; a file that is mounted
- * without its folder), WEIR_EFORKED (a child of a
- * process that had a store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On
- * failure nothing is created or changed.
+ * is in use PATH-wal and PATH-shm. After PATH may follow `?durability=full`, `normal` or `memory`
+ * (options->durability comes before it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`.
+ * Errors: WEIR_EINVAL (URL, options, path), WEIR_ENOTFOUND (folder; file when it must exist),
+ * WEIR_EACCESS (no permission, read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA
+ * (not ours, or of another version), WEIR_ECORRUPT (damaged; its log is missing, or is another
+ * store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file
+ * system; a file that is mounted without its folder), WEIR_EFORKED (a child of a process that had a
+ * store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing is
+ * created or changed.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster of beanstalkds. A node is HOST, HOST:PORT
  * (11300), [IPV6]:PORT, or a unix socket's path with its slashes written %2F; there are at most 64,
@@ -101,13 +109,13 @@ enum weir_broker_flags {
  * - `time_limit`: of each step of the network; 5 s;
  * - `late`: a job that is found later after its run time, and was never tried, is buried, though
  *   consumers were busy, a pause or an outage of Redis held it back; 0: none is; dq's is 30
- * minutes;
+ *   minutes;
  * - `lease`: a claim that is not renewed lasts for the TTR and so long; 5 s;
  * - `remember`: for so long claims know that a job is done, or removed, so that a copy on a node
- * that was away does not run; a day; 2 minutes at least, as copies are put off for one;
+ *   that was away does not run; a day; 2 minutes at least, as copies are put off for one;
  * - `hmac_key_file`: jobs carry a MAC by the first key of this file, and one that has none by any
- * of its keys is buried, but where a line is `-`. Without it they carry none, and one that does is
- *   buried.
+ *   of its keys is buried, but where a line is `-`. Without it they carry none, and one that does
+ *   is buried.
  *
  * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL (with the
  * piece and its offset), WEIR_ERANGE (remember), WEIR_ENOTSUP (TLS, options of a store), of
@@ -121,25 +129,23 @@ enum weir_broker_flags {
  * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP.
  *
  * Each line of hmac_key_file is a key of 16 to 255 bytes, or `-` for none, at most four. It is read
- * when the broker is opened. The MAC lies between the run time and the body, so go-queue's
- * consumers see it as the beginning of a body: a tube with MACs is weir's alone. It covers tube,
- * run time and body.
+ * when the broker is opened. The MAC covers tube, run time and body. go-queue's consumers see it as
+ * the beginning of a body, so a tube with MACs is weir's alone.
  *
- * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
- * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
- * into the same tube again at the same run_at_ns while that lies ahead. Each tube adds less than a
- * millisecond of its own to run_at_ns, so that equal jobs of several tubes are different ones.
- * Counts are of copies, on the nodes that answered. Peeks show the first job of each state of each
- * node. What beanstalkd cannot do is WEIR_ENOTSUP: to show reserved jobs, and priorities below -2.
- * TTRs are whole seconds, rounded up. Why a job was buried is shown with claims only. */
+ * After a put that was WEIR_EUNKNOWN: with claims it is safe to put the same body into the same
+ * tube again at the same run_at_ns while that lies ahead. Each tube adds less than a millisecond of
+ * its own to run_at_ns, so that equal jobs of several tubes are different ones. Counts are of
+ * copies, on the nodes that answered. Peeks show the first job of each state of each node. What
+ * beanstalkd cannot do is WEIR_ENOTSUP: to show reserved jobs, and priorities below -2. TTRs are
+ * whole seconds, rounded up. Why a job was buried is shown with claims only. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,
                                                           struct weir_error *ret_error);
 
 /** Closes a broker. Takes NULL. No other thread may be in a call on it. Errors: WEIR_EBUSY (a
- * producer, consumer or transaction of it has not been closed or freed), WEIR_EFORKED (in a child
- * after fork() all is the parent's); then nothing changed. */
+ * producer, consumer or transaction of it has not been closed or freed), WEIR_EFORKED; then nothing
+ * changed. */
 WEIR_API enum weir_status weir_broker_close(weir_broker *broker);
 
 /** What a put does where a job with its key is there already: one of the tube that is delayed,
@@ -155,15 +161,15 @@ enum weir_duplicate {
                                     it waits for its delay and for the new run time. */
     WEIR_DUPLICATE_THROTTLE,   /**< The job stays. Its key stays until key_ns after its put, though
                                     the job has ended: a put before that does nothing. */
-    WEIR_DUPLICATE_AGAIN       /**< As KEEP; one that runs does so once more, as in DEBOUNCE,
-                                    at the earliest run time of the puts during the run. */
+    WEIR_DUPLICATE_AGAIN       /**< As KEEP; one that runs does so once more, as in DEBOUNCE, at the
+                                    earliest run time of the puts during the run. */
 };
 
 /** "refuse", "replace", "keep", "debounce", "throttle", "again"; "?" for anything else. */
 WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
 
-/** How to put a job. Zero means the default of every field. A put borrows the texts during the
- * call; weir_producer_open() copies them. */
+/** How to put a job. Zero means the default of every field. Keys, headers and groups are
+ * WEIR_ENOTSUP on a cluster. */
 struct weir_put_options {
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
     int64_t delay_ns;  /**< Time from now before which it does not run; not with run_at_ns. */
@@ -172,17 +178,14 @@ struct weir_put_options {
     uint32_t flags;    /**< Of enum weir_put_flags. */
     const char *key;   /**< Unique in its tube, 1 to WEIR_KEY_SIZE_MAX bytes; borrowed. NULL: none.
                             With a key one job is put. Where a job has it already, ret_ids receives
-                            the id of that one, which is on stable storage then.
-                            WEIR_ENOTSUP on a cluster. */
+                            the id of that one, which is on stable storage then. */
     int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
     enum weir_duplicate on_duplicate; /**< What to do then. */
     const char *headers; /**< Told beside the body (weir_headers_check()); borrowed, or copied by a
-                              producer. NULL: none. WEIR_ENOTSUP on a cluster, whose bodies are
-                              dq's. */
-    const char
-        *group; /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: consumers may limit how
-                     many jobs of a group run at once (group_limit of the tube's policy); borrowed,
-                   or copied by a producer; NULL: none. WEIR_ENOTSUP on a cluster. */
+                              producer. NULL: none. */
+    const char *group;   /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: the tube's policy may
+                              limit how many jobs of a group run at once (group_limit); borrowed, or
+                              copied by a producer; NULL: none. */
 };
 
 /** Flags of a put. */
@@ -197,14 +200,13 @@ struct weir_body {
 };
 
 /** Puts count jobs: all are on stable storage when it returns WEIR_OK, or none is. Up to 100 are
- * one transaction. More are cut into several, of 50 ms or 100 jobs each, so that others can write
- * in between; some may be seen, and run, before all are put. After a failure those that no worker
- * has are taken back; where that fails as well it is WEIR_EIO, and if the process dies some may be
- * left. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
- * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key,
- * headers, the group), WEIR_EBUSY (a job has the key), WEIR_ENOTSUP (these, on a cluster),
- * WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes'
- * locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
+ * one transaction. More are cut into several, so that others can write in between; some may be
+ * seen, and run, before all are put. After a failure those that no worker has are taken back; where
+ * that fails as well it is WEIR_EIO, and if the process dies some may be left. A full disk
+ * (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids. options may be NULL.
+ * Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key, headers, the group),
+ * WEIR_EBUSY (a job has the key), WEIR_ENOTSUP, WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,
@@ -215,9 +217,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
 /** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
  * be NULL): how many. Their attempts stay: one that had its last has one more. In a cluster with
  * claims all copies of a job are kicked, and its attempts begin anew. Errors: WEIR_EINVAL and
- * WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; in a cluster also
- * WEIR_EUNKNOWN, with ret_count set: a node did not answer, which ret_error
- * names, and a copy of what was kicked may stay buried there. */
+ * WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; with WEIR_EUNKNOWN ret_count
+ * is set: a node did not answer, and a copy of what was kicked may stay buried there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);
@@ -230,50 +231,46 @@ struct weir_tube_counts {
     uint64_t reserved;                 /**< Jobs in workers' hands. */
     uint64_t buried;                   /**< Jobs set aside. */
     uint64_t put;                      /**< Jobs put, ever. */
-    uint64_t done;                     /**< Jobs deleted after their handler succeeded, ever. */
+    uint64_t done;                     /**< Jobs whose handler succeeded, ever. */
     uint64_t retried;                  /**< Releases after a failure, ever. */
     uint64_t expired;                  /**< Reservations that ended by their TTR, ever. */
     int64_t paused_until_ns;           /**< weir_broker_pause(): no job is reserved before; 0: not
                                             paused; WEIR_FOREVER: until it is resumed. */
-    int64_t ready_since_ns;            /**< The run time of the job that has been ready longest,
-                                            of those with the priority of the next one and those
-                                            whose delay has just ended; 0: none is ready, or the
-                                            broker is a cluster. */
+    int64_t ready_since_ns;            /**< The run time of the job that has been ready longest, of
+                                            those with the priority of the next one and those whose
+                                            delay has just ended; 0: none is ready, or the broker is
+                                            a cluster. */
 };
 
-/** Receives one tube's counts; returns 0 to go on, anything else to end. On the caller's thread,
- * with no lock held; it may call anything but weir_broker_close(). */
+/** Receives one tube's counts. */
 typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
 
 /** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
  * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
- * consumer comes by. Writes nothing and waits for no writer. Errors: WEIR_EINVAL (NULL,
- * tube), WEIR_ETOOBIG (tube), those of the storage. An unknown tube is no error: there is no call.
- * A cluster forgets tubes that are empty, so that one that is named has counts, of zero where no
- * node knows it. */
+ * consumer comes by. Writes nothing and waits for no writer. Errors: WEIR_EINVAL (tube),
+ * WEIR_ETOOBIG (tube), those of the storage. An unknown tube is no error: there is no call. A
+ * cluster forgets tubes that are empty, so that one that is named has counts, of zero where no node
+ * knows it. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);
 
-/** Receives one job, valid during the call; returns 0 to go on, anything else to end. On the
- * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+/** Receives one job. */
 typedef int weir_job_fn(const struct weir_job *job, void *arg);
 
 /** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
  * first; archived: newest first). state 0: those of every state but the last: reserved, ready,
- * delayed, buried. Changes nothing. Which
- * jobs and in which order is of one moment; each is told as it is when its turn comes, and left out
- * if it is gone or in another state by then. A callback may take any time: it keeps nobody from
- * writing. A body that was damaged on the disk is shown as it is, and the job's reason says so.
- * Errors: WEIR_EINVAL (NULL, tube, state), WEIR_ETOOBIG (tube), WEIR_ENOMEM, those of the
- * storage. */
+ * delayed, buried. Changes nothing, and keeps nobody from writing. Which jobs and in which order is
+ * of one moment; each is told as it is when its turn comes, and left out if it is gone or in
+ * another state by then. A body that was damaged on the disk is shown as it is, and the job's
+ * reason says so. Errors: WEIR_EINVAL (tube, state), WEIR_ETOOBIG (tube), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
                                                           enum weir_job_state state, size_t limit,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), WEIR_ENOMEM, in a
- * cluster WEIR_EUNKNOWN (a node has another job in the place of this one), those of the storage. */
+/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), those of the
+ * storage; WEIR_EUNKNOWN also where a node has another job in the place of this one. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id,
                                                              weir_job_fn *fn, void *arg,
                                                              struct weir_error *ret_error);

@@ -30,23 +30,22 @@ typedef struct weir_consumer weir_consumer;
 
 /** Handles one job; job is valid during the call. Runs on a worker's thread with no lock held.
  * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. WEIR_ECANCELED once the consumer
- * is ending: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler
- * could not begin, for lack of processes, descriptors or the like: the same, but it comes back, and
- * the worker takes another, a second later; or, where weir_job_describe() told a retry_ns, the job
- * comes back after that, and the worker goes on. Anything else: a failure. The context ends at the
- * deadline, and when the reservation was lost. */
+ * is ending: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler could not
+ * begin, for lack of processes, descriptors or the like: it is given back as well, for a second in
+ * which the worker takes no other; or, where weir_job_describe() told a retry_ns, for that, and the
+ * worker goes on. Anything else: a failure. The context ends at the deadline, and when the
+ * reservation was lost. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
 /** Tells of each run after it, on the worker's thread; on another of the consumer's, and later,
  * where a server of a cluster is slow to answer the run's end. status is the handler's; run_ns how
  * long it ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason
  * says why a run failed, and of one that succeeded its result, or "": what it told
- * (weir_context_explain()), else of a failure its status.
- *
- * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
- * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its
- * worker) or WEIR_ECORRUPT (its body is damaged). Such a job has no body here. Where there is no
- * after_run, and of a cluster, the log tells of these. */
+ * (weir_context_explain()), else of a failure its status. It also tells of each job that the store
+ * buried without a run, as WEIR_RUN_BURIED with run_ns 0, on any thread of the consumer. status is
+ * WEIR_ELEASELOST (the last of its attempts ended with its worker) or WEIR_ECORRUPT (its body is
+ * damaged). Such a job has no body here. Where there is no after_run, and of a cluster, the log
+ * tells of these. */
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 
@@ -55,8 +54,7 @@ typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outco
 WEIR_API const struct weir_job *weir_job_of(weir_context *context);
 
 /** What a handler tells of its run beside its explanation (weir_context_explain()), for the job's
- * history (weir_broker_attempts()).
- * Zero means nothing, for every field. */
+ * history (weir_broker_attempts()). Zero means nothing, for every field. */
 struct weir_run_details {
     const void *tail;    /**< Its last output. The last bytes are kept, from the start of a UTF-8
                               character on; NULs become '?'. */
@@ -68,8 +66,8 @@ struct weir_run_details {
 };
 
 /** Tells of a run, from its handler, on its thread; the last call counts. Copies. A cluster keeps
- * none of it but retry_ns. Errors: WEIR_EINVAL (NULL, details, a negative retry_ns, or a context
- * that is not of a consumer's run). */
+ * none of it but retry_ns. Errors: WEIR_EINVAL (details, a negative retry_ns, or a context that is
+ * not of a consumer's run). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context,
                                                            const struct weir_run_details *details);
 
@@ -79,8 +77,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context
  * (not from 0 to 100). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_progress(weir_context *context, int32_t percent);
 
-/** Most tubes of one consumer. */
-#define WEIR_CONSUMER_TUBES_MAX 64
+#define WEIR_CONSUMER_TUBES_MAX 64 /**< Most tubes of one consumer. */
 
 /** A tube of a consumer that takes jobs from several. */
 struct weir_tube_weight {
@@ -99,7 +96,7 @@ struct weir_consumer_options {
      * the process. A cluster counts whole seconds: the delay with its jitter is rounded up. */
     struct weir_retry retry;
     weir_limiter *limiter; /**< Optional; borrowed until free: says the delays of retries in place
-                              of retry, exactly, asked with the job's id as key; where it fails,
+                                of retry, exactly, asked with the job's id as key; where it fails,
                                 retry does. */
     int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
     uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
@@ -109,8 +106,8 @@ struct weir_consumer_options {
                                                has its weight's share, counted in jobs. Borrowed
                                                during weir_consumer_new(). */
     size_t tube_count;                    /**< Of tubes; at most WEIR_CONSUMER_TUBES_MAX. */
-    double rate; /**< Runs begin at most so many times a second, with 10 ms of them at once; 0:
-                      any number. A job is not reserved before it may begin. */
+    double rate; /**< Runs begin at most so many times a second, with 10 ms of them at once; 0: any
+                      number. A job is not reserved before it may begin. */
     const struct weir_stamp *stamps; /**< Middleware (weir/stamp.h): functions around each call of
                                           handler, the first outermost; copied, their args borrowed
                                           until free. weir_job_of() tells them the job. */
@@ -130,13 +127,12 @@ enum weir_consumer_flags {
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
  * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ETOOBIG (tube),
  * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_EACCESS (the broker is read-only),
- * WEIR_EFORKED, WEIR_ENOMEM. */
+ * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);
 
-/** Starts the workers and returns. Once only. Errors: WEIR_ESTATE, WEIR_ETHREAD,
- * WEIR_EINVAL, WEIR_EFORKED. */
+/** Starts the workers and returns. Once only. Errors: WEIR_ESTATE, WEIR_ETHREAD, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *consumer,
                                                              struct weir_error *ret_error);
 
@@ -145,14 +141,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
  * mode gives it back as if it had not been reserved. A drain and a finish let running handlers go
  * on to their end; a stop and a termination, which are the same here, cancel their contexts. A
  * cluster whose Redis is away is told of ends for five seconds more after a drain or finish, and
- * not after a stop; then these jobs are left to run again, and the log names them.
- *
- * With a timeout of 0 or less it returns once the end has begun. Else it waits as
- * weir_consumer_wait() does, with its errors, and not from after_run. Thread-safe; not
- * async-signal-safe: a program reads its signals from a descriptor (signalfd(2)), beside
- * weir_consumer_fd(). Errors: WEIR_ECANCELED (a drain or finish: a stronger end came before or
- * meanwhile), WEIR_ESTATE (never started; or with a timeout, from a handler), WEIR_EINVAL,
- * WEIR_EFORKED. */
+ * not after a stop; then these jobs are left to run again, and the log names them. With a timeout
+ * of 0 or less it returns once the end has begun. Else it waits as weir_consumer_wait() does, with
+ * its errors, and not from after_run. A program reads its signals from a descriptor (signalfd(2)),
+ * beside weir_consumer_fd(). Errors: WEIR_ECANCELED (a drain or finish: a stronger end came before
+ * or meanwhile), WEIR_ESTATE (never started; or with a timeout, from a handler), WEIR_EINVAL. */
 WEIR_API enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode mode,
                                             int64_t timeout_ns, struct weir_error *ret_error);
 
@@ -160,19 +153,16 @@ WEIR_API enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_e
  * (WEIR_CONSUMER_UNTIL_EMPTY), or because the store failed for good, which is the error it returns;
  * for timeout_ns at most. Not from after_run. Errors: also WEIR_ETIMEDOUT (it has not ended; with a
  * timeout of 0 too), WEIR_ESTATE (never started; or from a handler, unless the timeout is 0),
- * WEIR_EINVAL, WEIR_EFORKED.
- *
- * A store that is full, locked by others for too long, or a lack of memory is waited for: tried
- * again with growing pauses of at most 0.4 s, and logged. So is damage in the store's file, unless
- * WEIR_CONSUMER_UNTIL_EMPTY is set; indexes are repaired (weir/broker.h). */
+ * WEIR_EINVAL. A store that is full, locked by others for too long, or a lack of memory does not
+ * end it: the consumer tries again after at most 0.4 s, and logs it. So it does with damage in the
+ * store's file, unless WEIR_CONSUMER_UNTIL_EMPTY is set. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
                                                             int64_t timeout_ns,
                                                             struct weir_error *ret_error);
 
 /** A descriptor for event loops, readable once the consumer has ended: weir_consumer_wait() does
- * not wait any more. The first call makes it, and it belongs to the consumer: it is only to be
- * polled, until the consumer is freed. Errors: WEIR_EIO (no descriptors are left), WEIR_ENOMEM,
- * WEIR_EINVAL, WEIR_EFORKED. */
+ * not wait any more. The first call makes it; the consumer owns it, and closes it when it is freed:
+ * only watch it. Errors: WEIR_EIO (no descriptors are left), WEIR_ENOMEM, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
                                                           struct weir_error *ret_error);
 

@@ -30,14 +30,10 @@ WEIR_BEGIN_DECLS
 /** n nanoseconds. Here and below n is an integer. The result must fit into 64 bits with a sign,
  * which is not checked. It is a constant if n is one. */
 #define WEIR_NS(n) WEIR_INTEGER(n)
-/** n microseconds. */
-#define WEIR_US(n) (WEIR_INTEGER(n) * INT64_C(1000))
-/** n milliseconds. */
-#define WEIR_MS(n) (WEIR_INTEGER(n) * INT64_C(1000000))
-/** n seconds. */
-#define WEIR_SECONDS(n) (WEIR_INTEGER(n) * INT64_C(1000000000))
-/** A time that never comes. As a duration: no end of it. */
-#define WEIR_FOREVER INT64_MAX
+#define WEIR_US(n) (WEIR_INTEGER(n) * INT64_C(1000))            /**< n microseconds. */
+#define WEIR_MS(n) (WEIR_INTEGER(n) * INT64_C(1000000))         /**< n milliseconds. */
+#define WEIR_SECONDS(n) (WEIR_INTEGER(n) * INT64_C(1000000000)) /**< n seconds. */
+#define WEIR_FOREVER INT64_MAX /**< A time that never comes. As a duration: no end of it. */
 
 /** Reads a duration such as `250ms`, `1.5s`, `2m30s`, `1h`, `3d`, `0`.
  *

@@ -17,26 +17,18 @@ WEIR_BEGIN_DECLS
  * are wall-clock nanoseconds since the Unix epoch. Reservations last for a duration: setting the
  * wall clock neither ends them nor keeps them. */
 
-/** Most bytes of a tube's name. */
-#define WEIR_TUBE_SIZE_MAX 200
-/** Size of a job's id as text, its NUL included. */
-#define WEIR_JOB_ID_SIZE 1024
+#define WEIR_TUBE_SIZE_MAX 200 /**< Most bytes of a tube's name. */
+#define WEIR_JOB_ID_SIZE 1024  /**< Size of a job's id as text, its NUL included. */
 /** Size of a buried job's reason as text, its NUL included; longer ones are cut. */
 #define WEIR_REASON_SIZE 256
 /** Size of a run's last output as text, its NUL included; the start of a longer one is cut. */
 #define WEIR_TAIL_SIZE 1024
-/** Most attempts that are kept of a job. */
-#define WEIR_ATTEMPTS_MAX 20
-/** Most bytes of a job's key. */
-#define WEIR_KEY_SIZE_MAX 200
-/** Most bytes of a job's headers. */
-#define WEIR_HEADERS_SIZE_MAX 4096
-/** Most bytes of the name of one. */
-#define WEIR_HEADER_NAME_MAX 64
-/** Most bytes of a job's group. */
-#define WEIR_GROUP_SIZE_MAX 200
-/** Largest body. */
-#define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20)
+#define WEIR_ATTEMPTS_MAX 20                     /**< Most attempts that are kept of a job. */
+#define WEIR_KEY_SIZE_MAX 200                    /**< Most bytes of a job's key. */
+#define WEIR_HEADERS_SIZE_MAX 4096               /**< Most bytes of a job's headers. */
+#define WEIR_HEADER_NAME_MAX 64                  /**< Most bytes of the name of one. */
+#define WEIR_GROUP_SIZE_MAX 200                  /**< Most bytes of a job's group. */
+#define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20) /**< Largest body. */
 
 /** Where a job is in its life. */
 enum weir_job_state {
@@ -52,12 +44,11 @@ WEIR_API const char *weir_job_state_name(enum weir_job_state state);
 
 /** How a job's run ended. */
 enum weir_run_outcome {
-    WEIR_RUN_DONE = 1, /**< Succeeded and deleted. */
+    WEIR_RUN_DONE = 1, /**< Succeeded; deleted, or archived. */
     WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
     WEIR_RUN_BURIED,   /**< Failed for good; set aside. */
     WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
-    WEIR_RUN_RETURNED  /**< Stopped, or could not begin; given back as if it had not been reserved.
-                        */
+    WEIR_RUN_RETURNED  /**< Stopped, or could not begin: given back. */
 };
 
 /** "done", "retry", "buried", "lost", "returned"; "?" for anything else. */
@@ -66,10 +57,9 @@ WEIR_API const char *weir_job_outcome_name(enum weir_run_outcome outcome);
 /** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster,
  * where the number 0 is of a node that was sent the job and has not told whether it took it. Each
  * number is followed by a dot and a tag of eight digits, by which another job in the place of this
- * one is not taken for it; a cluster also takes ids without, as go-queue makes them. A job
- * that is longer than the broker reads is meant only by an id without, as peeks and the log show
- * it. A copy on a node that the broker's URL does not name counts as on one that does not answer.
- */
+ * one is not taken for it; a cluster also takes ids without, as go-queue makes them. A job that is
+ * longer than the broker reads is meant only by an id without, as peeks and the log show it. A copy
+ * on a node that the broker's URL does not name counts as on one that does not answer. */
 struct weir_job_id {
     char text[WEIR_JOB_ID_SIZE]; /**< NUL-terminated. */
 };
@@ -82,17 +72,17 @@ struct weir_job {
     const void *body;   /**< The user's bytes; not NULL. */
     size_t body_size;   /**< Their count. */
     int64_t created_ns; /**< When it was put. */
-    int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it
-                             is not before that of an earlier one of its tube. Of a cluster: up to
-                             1 ms after what was asked for (weir_broker_open()), or before a put to
-                             run at once. */
+    int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it is
+                             not before that of an earlier one of its tube. Of a cluster: up to 1 ms
+                             after what was asked for (weir_broker_open()), or before a put to run
+                             at once. */
     int64_t ttr_ns;     /**< How long one reservation lasts without a touch. */
     int32_t priority;   /**< Smaller is more urgent; 0 is usual. */
     uint32_t attempts;  /**< Reservations so far, this one included. */
-    enum weir_job_state state; /**< Where it is. */
-    enum weir_run_outcome
-        last_outcome;   /**< Of a look at a job in an SQLite store: how the last attempt in its
-                             history ended (weir_broker_attempts()); 0: it has none, or not known. */
+    enum weir_job_state state;          /**< Where it is. */
+    enum weir_run_outcome last_outcome; /**< Of a look at a job in an SQLite store: how the last
+                                             attempt in its history ended (weir_broker_attempts());
+                                             0: it has none, or not known. */
     const char *reason; /**< Why it was buried or last failed; of an archived job its result, if its
                              handler told one; "" where there is none. */
     int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
@@ -101,10 +91,9 @@ struct weir_job {
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
                           reservation of the job; 0: it had none. Of a cluster: 0. */
     const char *key; /**< Of an SQLite store: its key; NULL: none. */
-    int64_t started_ns; /**< Of a look at a reserved job in an SQLite store: when its run began; 0:
-                             not known. */
-    int32_t progress; /**< The same: what its handler told last (weir_job_progress()); -1: nothing.
-                       */
+    int64_t started_ns;  /**< Of a look at a reserved job in an SQLite store: when its run began; 0:
+                              not known. */
+    int32_t progress;    /**< The same: what its handler told last; -1: nothing. */
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */
     const char *group;   /**< Of an SQLite store: its group; NULL: none. */
@@ -122,14 +111,14 @@ struct weir_job {
 /** Checks headers: lines NAME=VALUE, each ended by a newline. A name has 1 to 64 bytes out of a-z,
  * 0-9 and -, and stands once; a value has any bytes but newlines and NULs; all have at most
  * WEIR_HEADERS_SIZE_MAX. "" is valid. Errors: WEIR_EINVAL (NULL, a line that is none, a name twice,
- * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL) receives the offset of the fault.
- */
+ * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL) receives the offset of the
+ * fault. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_headers_check(const char *headers,
                                                             size_t *ret_offset);
 
 /** The value of a job's header, of *ret_size bytes (ret_size may be NULL); it ends with its line
- * and has no NUL. Valid as long as the job. NULL: it has none of this name, or job or name is NULL.
- */
+ * and has no NUL. Valid as long as the job. NULL: it has none of this name, or job or name is
+ * NULL. */
 WEIR_API const char *weir_job_header(const struct weir_job *job, const char *name,
                                      size_t *ret_size);
 

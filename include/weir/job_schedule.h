@@ -17,23 +17,19 @@ WEIR_BEGIN_DECLS
  * Schedules of jobs: entries of an SQLite store that put a job into a tube at each of their
  * firings, which are those of a cron expression (weir/cron.h) or of a fixed rate.
  *
- * A firing and the change of its entry are one transaction. So each firing puts one job, whichever
- * and however many processes there are, and whatever kills them. Firings are made by the consumers
- * of the tube: when the time comes, if a worker is free, else when one becomes free or a lease is
- * renewed. While there is no consumer none is made. Firings that have passed by then are missed,
- * and there is a policy for them.
+ * Each firing puts one job, whichever and however many processes there are, and whatever kills
+ * them. Firings are made by the consumers of the tube: when the time comes, if a worker is free,
+ * else when one becomes free or a lease is renewed. While there is no consumer none is made.
+ * Firings that have passed by then are missed, and there is a policy for them.
  *
  * The run time of a job is that of its firing. Firings are times of the system's wall clock. If it
  * is set back, no firing comes again; if it is set forward, those between are missed.
  *
  * All functions are thread-safe, and WEIR_ENOTSUP on a cluster: beanstalkd keeps no entries. */
 
-/** Most bytes of the name of a schedule's zone. */
-#define WEIR_SCHEDULE_ZONE_SIZE_MAX 200
-/** Most bytes of a schedule's cron expression. */
-#define WEIR_SCHEDULE_CRON_SIZE_MAX 1000
-/** The largest catch_up_max of a schedule of jobs. */
-#define WEIR_SCHEDULE_CATCH_UP_LIMIT 1000
+#define WEIR_SCHEDULE_ZONE_SIZE_MAX 200   /**< Most bytes of the name of a schedule's zone. */
+#define WEIR_SCHEDULE_CRON_SIZE_MAX 1000  /**< Most bytes of a schedule's cron expression. */
+#define WEIR_SCHEDULE_CATCH_UP_LIMIT 1000 /**< The largest catch_up_max of a schedule of jobs. */
 
 /** What becomes of firings that were missed. The one that is due now is among them. */
 enum weir_missed {
@@ -55,12 +51,12 @@ enum weir_job_schedule_flags {
  * Everything is borrowed during the call. */
 struct weir_job_schedule_options {
     const char *name; /**< Required; borrowed during the call; unique in the store; of the same
-                         characters as a tube's (weir_tube_check()). */
+                           characters as a tube's (weir_tube_check()). */
     const char *tube; /**< Required; borrowed during the call. */
     const char *cron; /**< The firings, with seconds where it has six fields; borrowed during the
-                         call; NULL: those of interval_ns. */
+                           call; NULL: those of interval_ns. */
     const char *zone; /**< The zone of cron where that names none; borrowed during the call; NULL:
-                         the system's. */
+                           the system's. */
     int64_t interval_ns;     /**< Between firings; at least 100 ms; 0: those of cron. */
     int64_t first_at_ns;     /**< The first firing, or with cron the earliest time of it, in
                                   nanoseconds since the Unix epoch; 0: interval_ns from now, or the
@@ -70,9 +66,8 @@ struct weir_job_schedule_options {
     int32_t priority;        /**< Of each job. */
     enum weir_missed missed; /**< What becomes of missed firings. */
     int64_t tolerance_ns;    /**< Of WEIR_MISSED_SKIP; 0: a minute. */
-    uint32_t catch_up_max;   /**< Of WEIR_MISSED_ALL; 0: 100; at most WEIR_SCHEDULE_CATCH_UP_LIMIT.
-                              */
-    uint32_t flags;          /**< Of enum weir_job_schedule_flags. */
+    uint32_t catch_up_max; /**< Of WEIR_MISSED_ALL; 0: 100; at most WEIR_SCHEDULE_CATCH_UP_LIMIT. */
+    uint32_t flags;        /**< Of enum weir_job_schedule_flags. */
 };
 
 /** A schedule as it is kept. */
@@ -102,17 +97,17 @@ struct weir_job_schedule {
 
 /** Makes a schedule, or changes the one of this name whole. If cron, zone, interval_ns and
  * first_at_ns say nothing new, its next firing stays; so do its counts and a pause. Durable on
- * return. Consumers need not be started again. Errors: WEIR_EINVAL (NULL, options, name, tube, an
+ * return. Consumers need not be started again. Errors: WEIR_EINVAL (options, name, tube, an
  * expression, both cron and interval_ns or neither), WEIR_ETOOBIG (name, tube, cron, zone, body),
  * WEIR_ERANGE (a negative number, or a small or large one; firings less than 100 ms apart),
- * WEIR_ENOTFOUND (the zone), WEIR_ENOTSUP, WEIR_EACCESS (the broker is read-only), WEIR_EFORKED,
- * WEIR_ENOMEM, and those of the storage. */
+ * WEIR_ENOTFOUND (the zone), WEIR_ENOTSUP, WEIR_EACCESS (the broker is read-only), those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_put(
     weir_broker *broker, const struct weir_job_schedule_options *options,
     struct weir_error *ret_error);
 
-/** Removes a schedule. Jobs that it put stay. Errors: WEIR_EINVAL (NULL), WEIR_ENOTFOUND,
- * WEIR_ENOTSUP, WEIR_EACCESS (the broker is read-only), WEIR_EFORKED, and those of the storage. */
+/** Removes a schedule. Jobs that it put stay. Errors: WEIR_EINVAL, WEIR_ENOTFOUND, WEIR_ENOTSUP,
+ * WEIR_EACCESS (the broker is read-only), and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_remove(weir_broker *broker,
                                                                      const char *name,
                                                                      struct weir_error *ret_error);
@@ -124,27 +119,24 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_pause(weir_broker 
                                                                     struct weir_error *ret_error);
 
 /** Resumes a schedule, paused or not, with its first firing from now on: also one whose next firing
- * is far away because the clock was wrong for a while. Errors: as
- * weir_broker_schedule_remove(). */
+ * is far away because the clock was wrong for a while. Errors: as weir_broker_schedule_remove(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_resume(weir_broker *broker,
                                                                      const char *name,
                                                                      struct weir_error *ret_error);
 
 /** Puts a job of a schedule to run at once, whether or not it is paused or its last job has ended.
- * Its firings stay as they are. ret_id may be NULL. Errors: as
- * weir_broker_schedule_remove(). */
+ * Its firings stay as they are. ret_id may be NULL. Errors: as weir_broker_schedule_remove(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_run(weir_broker *broker,
                                                                   const char *name,
                                                                   struct weir_job_id *ret_id,
                                                                   struct weir_error *ret_error);
 
-/** Receives one schedule, valid during the call; returns 0 to go on, anything else to end. On the
- * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+/** Receives one schedule. */
 typedef int weir_job_schedule_fn(const struct weir_job_schedule *schedule, void *arg);
 
 /** Calls back for the schedules of a store, or the one of a name (NULL: all), in the order of their
- * names. Reads one at a time. Changes nothing. Errors: WEIR_EINVAL (NULL), WEIR_ENOTFOUND (a name),
- * WEIR_ENOTSUP, WEIR_EFORKED, WEIR_ENOMEM, and those of the storage. */
+ * names. Reads one at a time. Changes nothing. Errors: WEIR_EINVAL, WEIR_ENOTFOUND (a name),
+ * WEIR_ENOTSUP, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedules(weir_broker *broker,
                                                                const char *name,
                                                                weir_job_schedule_fn *fn, void *arg,

@@ -80,10 +80,10 @@ WEIR_API enum weir_status weir_pool_end(weir_pool *pool, enum weir_end_mode mode
 
 /** A descriptor for event loops: readable while no worker is left after an end and all that was
  * dropped has been told, so that a call of weir_pool_end() would not wait; not before the first
- * start, not again after the next, and not while an end drops what another one has kept. The
- * first call makes it, and it belongs to the pool: it is only to be polled, until the pool is
- * freed. A pool that is terminated before its first start has ended too. Errors: WEIR_EIO (no
- * descriptors are left), WEIR_ENOMEM, WEIR_EINVAL. */
+ * start, not again after the next, and not while an end drops what another one has kept. The first
+ * call makes it; the pool owns it, and closes it when it is freed: only watch it. A pool that is
+ * terminated before its first start has ended too. Errors: WEIR_EIO (no descriptors are left),
+ * WEIR_ENOMEM, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_fd(weir_pool *pool, int *ret_fd);
 
 /** Sets the count of workers, 1 to 4096: of a running pool at once, of another pool at its next

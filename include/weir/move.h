@@ -14,8 +14,8 @@ WEIR_BEGIN_DECLS
 /** @file
  * Moving jobs from one broker to another. */
 
-/** Counts of a move: found is the sum of the others. Of a cluster it counts copies, so that a
- * job with three copies is found three times, moved once and repeated twice. */
+/** Counts of a move: found is the sum of the others. Of a cluster it counts copies, so that a job
+ * with three copies is found three times, moved once and repeated twice. */
 struct weir_move_counts {
     uint64_t found;    /**< Delayed and ready jobs of the source that the move came to. */
     uint64_t moved;    /**< Put into the target, and deleted from the source. */
@@ -64,10 +64,9 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * worker of the target is done with it before its last copy was moved.
  *
  * Blocks. Thread-safe. fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the
- * counts, after a failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target),
- * WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EFORKED, WEIR_EACCESS (read-only),
- * and of either broker WEIR_EUNAVAILABLE, WEIR_EUNKNOWN and those of the storage; the move has
- * ended there. */
+ * counts, after a failure too. Errors: WEIR_EINVAL (tube, one broker as source and target),
+ * WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EACCESS (read-only), and of either broker
+ * WEIR_EUNAVAILABLE, WEIR_EUNKNOWN and those of the storage; the move has ended there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
                                                           const char *tube, weir_move_fn *fn,
                                                           void *arg,

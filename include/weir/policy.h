@@ -14,9 +14,8 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * What a store does with the jobs of a tube: whether it keeps those that are done, what becomes of
- * those that are found late, and how many of a group run at once. A policy is kept in the
- * store and holds for all processes. A cluster has none (WEIR_ENOTSUP): its `late` is in the URL.
- */
+ * those that are found late, and how many of a group run at once. A policy is kept in the store and
+ * holds for all processes. A cluster has none (WEIR_ENOTSUP): its `late` is in the URL. */
 
 /** What becomes of a job that is found late: its first run would begin so much after its run time.
  * A job that was kicked, or has run before, is never late. */
@@ -52,16 +51,16 @@ struct weir_tube_policy_counts {
 /** Sets the policy of a tube, which need not have had a job; counts stay. Archived jobs that it
  * does not keep are deleted before it returns, 100 in each transaction. Later ones are deleted as
  * others are archived, two at a time: those of a tube where no job ends any more stay. policy may
- * be NULL: the defaults. Errors: WEIR_EINVAL (NULL, tube, an unknown late; late_ns with
- * WEIR_LATE_RUN; archive_count without archive_ns), WEIR_ERANGE (a negative time), WEIR_ETOOBIG
- * (tube), WEIR_ENOTSUP (a cluster), WEIR_EACCESS, WEIR_EFORKED, and those of the storage. */
+ * be NULL: the defaults. Errors: WEIR_EINVAL (tube, an unknown late; late_ns with WEIR_LATE_RUN;
+ * archive_count without archive_ns), WEIR_ERANGE (a negative time), WEIR_ETOOBIG (tube),
+ * WEIR_ENOTSUP (a cluster), WEIR_EACCESS, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(
     weir_broker *broker, const char *tube, const struct weir_tube_policy *policy,
     struct weir_error *ret_error);
 
 /** Reads the policy of a tube, with its defaults filled in, and its counts (ret_counts may be
- * NULL). Errors: WEIR_ENOTFOUND (there is no such tube), WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG
- * (tube), WEIR_ENOTSUP (a cluster), WEIR_EFORKED, and those of the storage. */
+ * NULL). Errors: WEIR_ENOTFOUND (there is no such tube), WEIR_EINVAL (tube), WEIR_ETOOBIG (tube),
+ * WEIR_ENOTSUP (a cluster), and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_policy(
     weir_broker *broker, const char *tube, struct weir_tube_policy *ret_policy,
     struct weir_tube_policy_counts *ret_counts, struct weir_error *ret_error);

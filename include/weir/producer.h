@@ -23,8 +23,7 @@ typedef struct weir_producer weir_producer;
 /** Makes a producer of a tube. The broker is borrowed. options (may be NULL) are the defaults of
  * its puts, and are copied with their headers and group; run_at_ns and delay_ns must be 0, key
  * NULL. Returns owned: weir_producer_close(). Does not touch the disk. Errors: WEIR_EINVAL (tube,
- * options), WEIR_ETOOBIG (tube, headers, group), WEIR_ERANGE (a time), WEIR_EFORKED, WEIR_ENOMEM.
- */
+ * options), WEIR_ETOOBIG (tube, headers, group), WEIR_ERANGE (a time), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
                                                             const struct weir_put_options *options,
                                                             weir_producer **ret_producer,
@@ -39,9 +38,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_producer_at(weir_producer *produce
                                                           struct weir_error *ret_error);
 
 /** Puts a job to run delay_ns >= 0 from now; durable on return. ret_id may be NULL. Errors:
- * WEIR_EINVAL and WEIR_ETOOBIG (body), WEIR_ERANGE (a negative delay, or one that ends after the
- * year 2262), WEIR_EACCESS (read-only), WEIR_ENOTSUP (headers or a group on a cluster), those of
- * the storage. */
+ * WEIR_ERANGE (a negative delay, or one that ends after the year 2262), WEIR_EINVAL, WEIR_ETOOBIG,
+ * WEIR_EACCESS and WEIR_ENOTSUP, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_producer_delay(weir_producer *producer,
                                                              struct weir_body body,
                                                              int64_t delay_ns,

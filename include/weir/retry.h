@@ -26,8 +26,7 @@ struct weir_retry {
     int64_t max_ns;    /**< At least base_ns. 0: 1000 s, or base_ns where that is more. */
 };
 
-/** A jitter of nothing. */
-#define WEIR_JITTER_NONE UINT32_MAX
+#define WEIR_JITTER_NONE UINT32_MAX /**< A jitter of nothing. */
 
 WEIR_END_DECLS
 

@@ -66,8 +66,7 @@ enum weir_firing_policy {
     WEIR_FIRING_ALL = 2
 };
 
-/** The largest catch_up_max. */
-#define WEIR_CATCH_UP_LIMIT 10000
+#define WEIR_CATCH_UP_LIMIT 10000 /**< The largest catch_up_max. */
 
 /** When to run. Zero means the default of every field. Durations are in nanoseconds. */
 struct weir_schedule {
@@ -97,8 +96,7 @@ struct weir_schedule {
     int64_t slack_ns;
 };
 
-/** The slack_ns of exact times: every time is a multiple of it. */
-#define WEIR_SLACK_NONE 1
+#define WEIR_SLACK_NONE 1 /**< The slack_ns of exact times: every time is a multiple of it. */
 
 WEIR_END_DECLS
 

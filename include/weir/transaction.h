@@ -48,9 +48,9 @@ typedef struct weir_transaction weir_transaction;
  * sqlite3_wal_hook() is weir's); commits of weir make them, on a connection of weir's own. PRAGMA
  * synchronous is set: the flush is in weir_transaction_commit(), by the broker's durability. The
  * broker and the connection stay until weir_transaction_free(). Blocks for the store's lock.
- * Errors: WEIR_EINVAL (NULL; the connection is to another file; the broker is not shared),
- * WEIR_ENOTSUP (a cluster), WEIR_EACCESS (read-only), WEIR_ESTATE (an open transaction),
- * WEIR_ESCHEMA, WEIR_ECORRUPT, WEIR_ETIMEDOUT, WEIR_EIO, WEIR_ENOMEM, WEIR_EFORKED. */
+ * Errors: WEIR_EINVAL (the connection is to another file; the broker is not shared), WEIR_ENOTSUP
+ * (a cluster), WEIR_EACCESS (read-only), WEIR_ESTATE (an open transaction), WEIR_ESCHEMA,
+ * WEIR_ECORRUPT, WEIR_ETIMEDOUT, WEIR_EIO, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_new(weir_broker *broker,
                                                               struct sqlite3 *connection,
                                                               weir_transaction **ret_transaction,
@@ -60,18 +60,16 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_new(weir_broker *broke
  * the file, at most the broker's busy_ns; it tries again every 10 ms, and lets weir's other writers
  * go on in between. The connection's busy handler stays as it was; it is asked only where another
  * program begins in the moment after weir has found that none writes. Errors: WEIR_ESTATE (the
- * connection has a transaction), WEIR_EINVAL (NULL), WEIR_EFORKED, those of the storage; nothing
- * is open then. */
+ * connection has a transaction), WEIR_EINVAL, those of the storage; nothing is open then. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_begin(weir_transaction *transaction,
                                                                 struct weir_error *ret_error);
 
 /** Puts count jobs in the open transaction, as weir_broker_put() does, but never in several parts.
  * On failure none of them is put; the transaction goes on, unless SQLite ended it: what comes after
- * it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a
- * body, the key, headers, the group), WEIR_EBUSY (a job has the key), WEIR_EPAST, WEIR_ERANGE,
- * WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (there is no transaction; a temporary table
- * has a name of weir's, or a temporary trigger is on one of weir's).
- */
+ * it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key,
+ * headers, the group), WEIR_EBUSY (a job has the key), WEIR_EPAST, WEIR_ERANGE, WEIR_ENOMEM, those
+ * of the storage, and WEIR_ESTATE (there is no transaction; a temporary table has a name of weir's,
+ * or a temporary trigger is on one of weir's). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
     weir_transaction *transaction, const char *tube, const struct weir_body *bodies, size_t count,
     const struct weir_put_options *options, struct weir_job_id *ret_ids,
@@ -81,8 +79,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
  * notified. On failure it is rolled back, but that after WEIR_EIO nobody knows. Errors:
  * WEIR_ESCHEMA (an index or a trigger of the program's is on a table of weir's), WEIR_ESTATE (there
  * is no transaction; the program or SQLite ended it; a deferred foreign key is violated),
- * WEIR_ETIMEDOUT (a statement of the program is not finished), WEIR_EINVAL (NULL),
- * WEIR_EFORKED, those of the storage. */
+ * WEIR_ETIMEDOUT (a statement of the program is not finished), WEIR_EINVAL, those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_commit(weir_transaction *transaction,
                                                                  struct weir_error *ret_error);
 
