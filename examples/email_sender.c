@@ -1,115 +1,238 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 
-/* E-mails that are sent once, and tried again if that fails: a busy server is asked again later and
- * later, up to five times; an address that does not exist is given up at once. */
-#include <pthread.h>
+/* Sends the e-mails of a tube by SMTP, however often the server refuses them for now. Arguments:
+ * the broker's URL, the server's host and port, the sender's address. An e-mail is put by
+ *
+ *     printf '%s\n' ann@example.org 'the subject' 'the text' | weir put emails
+ *
+ * - 4xx, or no answer, is for now: the e-mail is tried again a second later, then two, and so on.
+ * - 5xx is for good: the job is buried with what the server said. `weir why ID` shows that, and
+ *   `weir kick emails` has it tried again.
+ * - Where the answer is lost after the server took an e-mail, it is sent twice. Both have the job's
+ *   identity in their Message-ID, by which mailboxes know that they are one. */
+#include <netdb.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
-#include <weir/weir.h>
+#include <weir/jobs.h>
 
-/* The task's own statuses. */
-enum {
-    SERVER_BUSY = WEIR_EUSER,
-    NO_SUCH_ADDRESS
+#define EMAIL_SIZE_MAX 65536
+#define LATER WEIR_EUSER /* a status of the handler: again */
+
+/* Where a consumer sends to, and as whom. */
+struct route {
+    const char *host;
+    const char *port;
+    const char *from;
 };
 
 struct email {
     const char *to;
-    int busy; /* how often the server will say so: there is no real one here */
+    const char *subject;
+    const char *text;
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int left;
+/* A connection to the server. */
+struct smtp {
+    weir_context *context;
+    FILE *in;
+    FILE *out;
+    char reply[512]; /* the last line */
+};
 
-static int send_email(weir_context *context, void *payload)
+/* Cuts text into lines. What comes from outside must not pass for commands or headers. */
+static bool parse(char *text, struct email *email)
 {
-    struct email *email = (struct email *)payload;
-    if (email->to[0] == '?') {
-        return NO_SUCH_ADDRESS;
+    if (strchr(text, '\r') != NULL) {
+        return false;
     }
-    if (email->busy > 0) {
-        email->busy--;
-        return SERVER_BUSY;
-    }
-    printf("%s: sent at attempt %u\n", email->to, (unsigned)weir_context_attempt(context));
-    return WEIR_OK;
+    char *rest = NULL;
+    email->to = strtok_r(text, "\n", &rest);
+    email->subject = strtok_r(NULL, "\n", &rest);
+    email->text = rest;
+    return email->subject != NULL && strchr(email->to, '@') != NULL &&
+           strpbrk(email->to, "<> \t") == NULL;
 }
 
-static int64_t decide(weir_context *context, weir_envelope *envelope,
-                      const struct weir_failure *failure, void *payload)
+/* Says why in words: the job's reason, in its history and to after_run. */
+static int fail(weir_context *context, int status, const char *why)
 {
-    const struct email *email = (const struct email *)payload;
-    (void)context;
-    (void)envelope;
-    if (failure->status == SERVER_BUSY) {
-        return WEIR_RETRY;
-    }
-    printf("%s: no such address\n", email->to);
-    return WEIR_DROP;
+    (void)weir_context_explain(context, why);
+    return status;
 }
 
-static void tell_end(const struct weir_ended *ended, void *arg)
+/* Reads a reply: lines "250-…", and a last one "250 …". */
+static int expect(struct smtp *smtp, char wanted)
 {
-    const struct email *email = (const struct email *)weir_envelope_payload(ended->envelope);
+    enum weir_status status = weir_context_check(smtp->context);
+    if (status != WEIR_OK) {
+        return (int)status;
+    }
+    do {
+        if (fflush(smtp->out) != 0 || fgets(smtp->reply, sizeof(smtp->reply), smtp->in) == NULL) {
+            return fail(smtp->context, LATER, "the server does not answer");
+        }
+        smtp->reply[strcspn(smtp->reply, "\r\n")] = '\0';
+    } while (strlen(smtp->reply) > 3 && smtp->reply[3] == '-');
+    if (smtp->reply[0] == wanted) {
+        return WEIR_OK;
+    }
+    return fail(smtp->context, smtp->reply[0] == '5' ? WEIR_ESTOP : LATER, smtp->reply);
+}
+
+static int command(struct smtp *smtp, char wanted, const char *verb, const char *address)
+{
+    (void)fputs(verb, smtp->out);
+    if (address != NULL) {
+        (void)fprintf(smtp->out, ":<%s>", address);
+    }
+    (void)fputs("\r\n", smtp->out);
+    return expect(smtp, wanted);
+}
+
+static int talk(struct smtp *smtp, const struct route *route, const struct email *email,
+                const char *identity)
+{
+    int status = expect(smtp, '2');
+    if (status == WEIR_OK) {
+        status = command(smtp, '2', "EHLO localhost", NULL);
+    }
+    if (status == WEIR_OK) {
+        status = command(smtp, '2', "MAIL FROM", route->from);
+    }
+    if (status == WEIR_OK) {
+        status = command(smtp, '2', "RCPT TO", email->to);
+    }
+    if (status == WEIR_OK) {
+        status = command(smtp, '3', "DATA", NULL);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    (void)fprintf(smtp->out, "From: <%s>\r\nTo: <%s>\r\n", route->from, email->to);
+    (void)fprintf(smtp->out, "Subject: %s\r\n", email->subject);
+    (void)fprintf(smtp->out, "Message-ID: <%s%s>\r\n\r\n", identity, strchr(route->from, '@'));
+    bool is_line = true; /* a line's first character is next */
+    for (const char *at = email->text; *at != '\0'; at++) {
+        if (is_line && *at == '.') {
+            (void)fputc('.', smtp->out);
+        }
+        is_line = *at == '\n';
+        (void)fputs(is_line ? "\r" : "", smtp->out);
+        (void)fputc(*at, smtp->out);
+    }
+    status = command(smtp, '2', is_line ? "." : "\r\n.", NULL);
+    if (status == WEIR_OK) {
+        (void)command(smtp, '2', "QUIT", NULL); /* whatever the answer is */
+    }
+    return status;
+}
+
+/* Connects; no step may last longer than ten seconds. */
+static int dial(const struct route *route)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    const struct timeval limit = {.tv_sec = 10};
+    struct addrinfo *addresses = NULL;
+    int fd = -1;
+    if (getaddrinfo(route->host, route->port, &hints, &addresses) != 0) {
+        return -1;
+    }
+    for (const struct addrinfo *at = addresses; at != NULL && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+        if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0 ||
+                        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0 ||
+                        connect(fd, at->ai_addr, at->ai_addrlen) != 0)) {
+            (void)close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(addresses);
+    return fd;
+}
+
+/* The handler. */
+static int send_email(weir_context *context, const struct weir_job *job, void *arg)
+{
+    const struct route *route = arg;
+    char text[EMAIL_SIZE_MAX + 1] = "";
+    struct email email;
+    if (job->body_size > EMAIL_SIZE_MAX) {
+        return fail(context, WEIR_ESTOP, "too long");
+    }
+    memcpy(text, job->body, job->body_size);
+    if (!parse(text, &email)) {
+        return fail(context, WEIR_ESTOP, "not an address, a subject and a text");
+    }
+    int fd = dial(route);
+    if (fd < 0) {
+        return fail(context, LATER, "the server cannot be reached");
+    }
+    struct smtp smtp = {context, fdopen(fd, "r"), fdopen(dup(fd), "w"), ""};
+    int status = smtp.in != NULL && smtp.out != NULL ? talk(&smtp, route, &email, job->identity)
+                                                     : fail(context, LATER, "no descriptors");
+    (void)(smtp.in != NULL ? fclose(smtp.in) : close(fd));
+    if (smtp.out != NULL) {
+        (void)fclose(smtp.out);
+    }
+    return status;
+}
+
+static void tell_run(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                     int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    const char *end = memchr(job->body, '\n', job->body_size);
+    (void)status;
+    (void)run_ns;
+    (void)delay_ns;
     (void)arg;
-    if (ended->reason != WEIR_ENDED_DONE) {
-        printf("%s: not sent: %s\n", email->to, weir_ended_reason_text(ended->reason));
-    }
+    printf("%.*s: attempt %u: %s%s%s\n", end != NULL ? (int)(end - (const char *)job->body) : 0,
+           (const char *)job->body, (unsigned)job->attempts, weir_job_outcome_name(outcome),
+           *job->reason != '\0' ? ": " : "", job->reason);
 }
 
-/* The last reference to an envelope was given back: its e-mail is done with. */
-static void note_end(void *payload)
+static enum weir_status send_all(weir_broker *broker, struct route *route, struct weir_error *error)
 {
-    (void)payload;
-    pthread_mutex_lock(&mutex);
-    left--;
-    pthread_cond_signal(&changed);
-    pthread_mutex_unlock(&mutex);
+    const struct weir_consumer_options options = {.handler = send_email,
+                                                  .after_run = tell_run,
+                                                  .arg = route,
+                                                  .workers = 4,
+                                                  .deadline_ns = WEIR_SECONDS(60),
+                                                  .rate = 20, /* a second, at most */
+                                                  .flags = WEIR_CONSUMER_UNTIL_EMPTY};
+    weir_consumer *consumer = NULL;
+    enum weir_status status = weir_consumer_new(broker, "emails", &options, &consumer, error);
+    if (status == WEIR_OK) {
+        status = weir_consumer_start(consumer, error);
+    }
+    if (status == WEIR_OK) {
+        status = weir_consumer_wait(consumer, WEIR_FOREVER, error);
+    }
+    weir_consumer_free(consumer);
+    return status;
 }
 
-static int post(weir_pool *pool, struct email *email)
+int main(int argc, char **argv)
 {
-    struct weir_envelope_options options = {0};
-    options.type = "e-mail";
-    options.payload = email;
-    options.invoke = send_email;
-    options.failure = decide;
-    options.release = note_end;
-    options.retry.attempts = 5;
-    options.deadline_ns = WEIR_SECONDS(10);
-    weir_envelope *envelope;
-    if (weir_envelope_new(&options, &envelope, NULL) != WEIR_OK) {
-        return 1;
+    if (argc != 5 || strchr(argv[4], '@') == NULL) {
+        (void)fprintf(stderr, "usage: email_sender BROKER HOST PORT FROM\n");
+        return 64;
     }
-    pthread_mutex_lock(&mutex);
-    left++;
-    pthread_mutex_unlock(&mutex);
-    int failed = weir_pool_send(pool, envelope) != WEIR_OK;
-    weir_envelope_unref(envelope); /* the pool has one of its own */
-    return failed;
-}
-
-int main(void)
-{
-    struct email emails[] = {{"ann@example.org", 0},
-                             {"bob@example.org", 2},
-                             {"?@example.org", 0},
-                             {"eve@example.org", 99}};
-    struct weir_pool_options options = {0};
-    options.workers = 2;
-    options.ended = tell_end;
-    weir_pool *pool = NULL;
-    int failed = weir_pool_new(&options, &pool, NULL) || weir_pool_start(pool);
-    for (size_t i = 0; i < sizeof(emails) / sizeof(emails[0]) && !failed; i++) {
-        failed = post(pool, &emails[i]);
+    (void)signal(SIGPIPE, SIG_IGN); /* a server that hangs up */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    struct route route = {argv[2], argv[3], argv[4]};
+    weir_broker *broker = NULL;
+    struct weir_error error = {0};
+    int failed =
+        weir_broker_open(argv[1], NULL, &broker, &error) || send_all(broker, &route, &error);
+    if (failed) {
+        (void)fprintf(stderr, "email_sender: %s\n", error.text);
     }
-    pthread_mutex_lock(&mutex);
-    while (left > 0 && !failed) {
-        pthread_cond_wait(&changed, &mutex);
-    }
-    pthread_mutex_unlock(&mutex);
-    weir_pool_free(pool);
+    weir_broker_close(broker);
     return failed;
 }

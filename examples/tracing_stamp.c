@@ -5,6 +5,7 @@
  * (https://www.w3.org/TR/trace-context/): it takes the traceparent that came with the work, makes a
  * span below it, and leaves that in the context, where the task finds it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <weir/weir.h>
@@ -91,7 +92,15 @@ int main(void)
     weir_pool *pool = NULL;
     int failed = weir_pool_new(&options, &pool, NULL) != WEIR_OK;
     for (int i = 0; i < 3 && !failed; i++) {
-        failed = weir_pool_run(pool, handle, &messages[i], NULL) != WEIR_OK;
+        /* The pool takes the copy, and frees it once its task has ended. */
+        struct message *copy = malloc(sizeof(*copy));
+        if (copy != NULL) {
+            *copy = messages[i];
+        }
+        failed = copy == NULL || weir_pool_run(pool, handle, copy, free) != WEIR_OK;
+        if (failed) {
+            free(copy);
+        }
     }
     failed =
         failed || weir_pool_start(pool) || weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
