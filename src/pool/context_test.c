@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* What a task of a pool finds in its context. */
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <weir/lifecycle.h>
 
 #include "pool/fixture.h"
+#include "support/forbid_call.h"
 
 static int look_around(weir_context *context, struct task *task)
 {
@@ -242,6 +244,25 @@ TEST(worker, "no two workers have one number, and none is past the largest count
     check_numbers(pool, WORKERS, WORKERS);
     CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    check_numbers(pool, WORKERS, WORKERS);
+    weir_pool_free(pool);
+}
+
+static void resize_without_threads(void *arg)
+{
+    test_forbid_call(SYS_clone3, SECCOMP_RET_ERRNO | EAGAIN);
+    test_forbid_call(SYS_clone, SECCOMP_RET_ERRNO | EAGAIN);
+    CHECK_STATUS(weir_pool_resize(arg, 100), WEIR_ETHREAD);
+}
+
+TEST(worker_refused,
+     "workers that come after those that the system refused have the lowest numbers")
+{
+    weir_pool *pool = pool_with(2, 0, NULL);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    test_join(test_start(resize_without_threads, pool));
+    check_numbers(pool, 2, 2);
+    CHECK_STATUS(weir_pool_resize(pool, WORKERS), WEIR_OK);
     check_numbers(pool, WORKERS, WORKERS);
     weir_pool_free(pool);
 }

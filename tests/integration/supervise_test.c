@@ -51,6 +51,29 @@ TEST(unread, "a full standard error keeps neither a deadline, nor other jobs, no
     (void)close(ends[1]);
 }
 
+TEST(gone, "a program that is gone costs no job an attempt, whichever worker tells of it first")
+{
+    static const char script[] = "#!/bin/sh\nrm program\n";
+    int ends[2];
+    program_init();
+    open_full_pipe(ends); /* what is told takes its time */
+    write_file("program", script, strlen(script), 0700);
+    struct running running = program_start_telling(
+        ends[1], WORDS("work", "-j", "4", "--attempts", "1", "t", "--", "./program"));
+    WEIR(0, "put", "t", "x");
+    WAIT_UNTIL(program_count("t", "done") == 1);
+    struct ended put = program_run_with("a\nb\nc\nd\n", 8, WORDS("put", "--lines", "t"));
+    CHECK_INT(put.code, ==, 0);
+    ended_free(&put);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, !=, 0);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "buried"), ==, 0);
+    CHECK_INT(program_count("t", "ready"), ==, 4);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 TEST(unread_run, "nor does it keep a signal from `weir run`")
 {
     static const char setup[] = "broker = \"sqlite:jobs.db\"\n"
@@ -118,12 +141,12 @@ TEST(reload_beside, "reloads and signals go on while persistent programs of a fo
 }
 
 /* A worker whose persistent program has been asked to end by the end of its input, and goes on. */
-static struct running start_ending(const char *script)
+static struct running start_ending(const char *grace, const char *script)
 {
     program_init();
     struct running running = program_start(
         "", 0,
-        WORDS("work", "--grace", "1000s", "--persistent", "lines", "t", "--", "sh", "-c", script));
+        WORDS("work", "--grace", grace, "--persistent", "lines", "t", "--", "sh", "-c", script));
     put_one("t");
     CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
     WAIT_UNTIL(is_there("eof"));
@@ -132,12 +155,23 @@ static struct running start_ending(const char *script)
 
 TEST(second_stop, "a second signal asks persistent programs that do not end, as a deadline does")
 {
-    struct running running = start_ending("trap '> asked; exit' TERM; " LATE);
+    struct running running = start_ending("1000s", "trap '> asked; exit' TERM; " LATE);
     CHECK_INT(kill(running.pid, SIGINT), ==, 0);
     struct ended ended = program_wait(&running);
     CHECK_INT(ended.code, ==, 75);
     ended_free(&ended);
     CHECK(is_there("asked"));
+}
+
+TEST(long_grace, "a grace of nearly any length is no time that has passed")
+{
+    struct running running =
+        start_ending("9223372036854775807ns", "trap '> asked; exit' TERM; " LATE);
+    write_file("go", "", 0, 0600);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    CHECK(!is_there("asked"));
 }
 
 TEST(pays_alone, "a job's time begins when it is given to a program, not at the end of another")

@@ -236,6 +236,45 @@ TEST(in_order, "senders are let in as they came, and nobody overtakes them when 
     explorer_must_pass(in_order, NULL, NULL);
 }
 
+static void seek_slot(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(send_wait(1, WEIR_FOREVER), WEIR_OK);
+}
+
+/* The second envelope's sender is in line, and the first one's run ends, when the third is sent. */
+static void held_slot(void *arg)
+{
+    struct weiri_thread second;
+    struct weir_pool_options options = {
+        .workers = 1, .capacity = 1, .when_full = WEIR_FULL_DROP_OLDEST};
+    (void)arg;
+    world_init(1, 0);
+    replace_pool(&options);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&second, "second", seek_slot);
+    wait_for_line(1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    while (world.records[0].runs == 0) {
+        weiri_sync_point();
+    }
+    if (send_to(world.pool, 2, 0) == WEIR_OK) {
+        CHECK_INT(world.records[1].runs + world.records[1].told, ==, 1);
+    }
+    weiri_thread_join(&second);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(world.records[1].runs + world.records[1].told, ==, 1);
+    CHECK_INT(world.records[2].runs, ==, world.records[2].accepted);
+    world_fini();
+}
+
+TEST(held_slot,
+     "a slot that came free is held for the sender that waits: who would drop the oldest "
+     "finds the pool full, or drops that sender's envelope once it is queued")
+{
+    explorer_must_pass(held_slot, NULL, NULL);
+}
+
 /* A slot that is not enough for the first in line stays free for it. */
 static void seek_two(void *arg)
 {

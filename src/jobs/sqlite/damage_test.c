@@ -173,6 +173,22 @@ TEST(entries, "an index that lost its entries is not taken for an empty tube")
     }
 }
 
+TEST(repaired, "a repair whose first try met damaged indexes succeeds, and says nothing of it")
+{
+    for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
+        make_store();
+        damage_page(indexes[i], 0xa5);
+        weir_broker *broker;
+        struct weir_repair_counts found;
+        struct weir_error error = {.text = "untouched"};
+        CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_repair(broker, &found, &error), WEIR_OK);
+        CHECK_STRING(error.text, "");
+        CHECK_INT(found.jobs, ==, 2 * JOBS);
+        weir_broker_close(broker);
+    }
+}
+
 TEST(counts, "counts that do not fit the jobs are counted again")
 {
     make_store();

@@ -194,25 +194,3 @@ TEST(failing, "whichever write fails, repair and shrink change nothing, and the 
     CHECK_INT(repair(broker).jobs, ==, 20);
     weir_broker_close(broker);
 }
-
-TEST(refused, "neither is for brokers that only look, for clusters, or for nothing")
-{
-    weir_broker_close(jobs_store_open("jobs.db", &wall));
-    weir_broker *broker;
-    struct weir_repair_counts counts;
-    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
-                 WEIR_OK);
-    CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_EACCESS);
-    CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_EACCESS);
-    weir_broker_close(broker);
-    CHECK_STATUS(weir_broker_repair(NULL, &counts, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_shrink(NULL, NULL, NULL, NULL), WEIR_EINVAL);
-    broker = jobs_store_open("jobs.db", &wall);
-    CHECK_STATUS(weir_broker_repair(broker, NULL, NULL), WEIR_EINVAL);
-    weir_broker_close(broker);
-    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
-                 WEIR_OK);
-    CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_ENOTSUP);
-    CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_ENOTSUP);
-    weir_broker_close(broker);
-}

@@ -303,7 +303,9 @@ static int count_call(void *arg, int calls)
 
 static void try_begin(void *arg)
 {
-    CHECK_STATUS(weir_transaction_begin(arg, NULL), WEIR_OK);
+    struct weir_error error = {.text = "untouched"};
+    CHECK_STATUS(weir_transaction_begin(arg, &error), WEIR_OK);
+    CHECK_STRING(error.text, ""); /* of the tries before neither */
     weir_transaction_rollback(arg);
 }
 
