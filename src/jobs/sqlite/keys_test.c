@@ -327,6 +327,24 @@ TEST(retried, "what was put during a run that failed is covered by the next run"
     weir_broker_close(broker);
 }
 
+TEST(succeeded, "a run that succeeded leaves the next one no reason of an earlier failure")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, 0, "attempt 1: why"), WEIR_OK);
+    jobs_free_one(broker, job);
+    job = jobs_reserve_one(broker, "t");
+    CHECK_STRING(job->job.reason, "attempt 1: why");
+    (void)put(broker, WEIR_DUPLICATE_AGAIN, "second", 0);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    job = jobs_reserve_one(broker, "t");
+    CHECK_STRING(job->job.reason, "");
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
 static void end_job(weir_broker *broker, int64_t number, enum weiri_job_event event)
 {
     struct weir_job_id id;

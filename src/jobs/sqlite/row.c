@@ -215,15 +215,14 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
         return SQLITE_OK;
     }
     bool runs_again = asked->event == WEIRI_JOB_DONE && step->event == WEIRI_JOB_RENEW;
-    if (row->facts.state == WEIR_JOB_ARCHIVED && reason == NULL) {
-        reason = ""; /* what it failed of before is no result */
+    if (runs_again || (row->facts.state == WEIR_JOB_ARCHIVED && reason == NULL)) {
+        reason = ""; /* what it failed of before is no result, nor the next run's reason */
     }
     code = turn_to(store, tally, row->tube);
     if (code == SQLITE_OK) {
         code = row->facts.state == WEIRI_JOB_GONE
                    ? delete (store, row, step->event == WEIRI_JOB_DONE)
-                   : save(store, row, step->event == WEIRI_JOB_RESERVE ? now_ns : 0,
-                          runs_again ? NULL : reason);
+                   : save(store, row, step->event == WEIRI_JOB_RESERVE ? now_ns : 0, reason);
     }
     tally->counts[before]--;
     tally->counts[row->facts.state]++;
