@@ -107,16 +107,16 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
-/* The first entry of an index, WEIR_FOREVER where there is none. */
+/* The first entry of an index, which may be WEIR_FOREVER, and is where there is none.
+ * SQLITE_CORRUPT: the tube counts such jobs, and the index has none, or the other way round. */
 static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t tube,
-                      int64_t *ret_first)
+                      bool is_counted, int64_t *ret_first)
 {
+    *ret_first = WEIR_FOREVER;
     int code = weiri_sql_number(&store->writer, which, &tube, 1, ret_first);
-    if (code == SQLITE_DONE) {
-        *ret_first = WEIR_FOREVER;
-        code = SQLITE_OK;
-    }
-    return code;
+    return code == (is_counted ? SQLITE_DONE : SQLITE_OK) ? SQLITE_CORRUPT
+           : code == SQLITE_DONE                          ? SQLITE_OK
+                                                          : code;
 }
 
 /* Finds when the next job may be reserved, and whether the tube is empty. All ready jobs were
@@ -129,17 +129,8 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     int64_t delayed = 0;
     int64_t lease = 0;
     int64_t firing = 0;
-    int code = weiri_schedules_next(store, tube, &firing);
-    if (code == SQLITE_OK) {
-        code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, &delayed);
-    }
-    if (code == SQLITE_OK) {
-        code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, &lease);
-    }
-    sqlite3_stmt *statement = NULL;
-    if (code == SQLITE_OK) {
-        code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, &tube, 1, &statement);
-    }
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, &tube, 1, &statement);
     if (code != SQLITE_ROW) {
         return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
     }
@@ -148,9 +139,18 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     bool has_reserved = sqlite3_column_int64(statement, 2) != 0;
     bool is_paused = paused_until_ns > 0;
     bool may_have_ready = is_paused || policy->policy.group_limit > 0;
-    if ((has_ready && !may_have_ready) || has_delayed != (delayed != WEIR_FOREVER) ||
-        has_reserved != (lease != WEIR_FOREVER)) {
-        return weiri_sql_end(statement, SQLITE_CORRUPT);
+    code = weiri_sql_end(statement, has_ready && !may_have_ready ? SQLITE_CORRUPT : SQLITE_ROW);
+    if (code == SQLITE_OK) {
+        code = weiri_schedules_next(store, tube, &firing);
+    }
+    if (code == SQLITE_OK) {
+        code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, has_delayed, &delayed);
+    }
+    if (code == SQLITE_OK) {
+        code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, has_reserved, &lease);
+    }
+    if (code != SQLITE_OK) {
+        return code;
     }
     /* Leases count in their own time. */
     int64_t ahead = weiri_time_sub(weiri_store_now(store), weiri_store_lease_now(store));
@@ -163,7 +163,7 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
         exchange->next_ns = paused_until_ns;
     }
     exchange->is_empty = !has_delayed && !has_ready && !has_reserved;
-    return weiri_sql_end(statement, SQLITE_ROW);
+    return SQLITE_OK;
 }
 
 /* Finds when the pause of a tube ends; 0: it is not paused. */

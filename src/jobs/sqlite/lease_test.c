@@ -49,6 +49,27 @@ TEST(clock_set,
     weir_broker_close(broker);
 }
 
+TEST(for_ever, "a run time and a TTR without an end leave the tube in order")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    struct weir_put_options options = {.run_at_ns = WEIR_FOREVER};
+    (void)jobs_put(broker, "t", "x", &options);
+    options = (struct weir_put_options){.ttr_ns = WEIR_FOREVER};
+    (void)jobs_put(broker, "t", "y", &options);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", 1, 25, &list);
+    CHECK_INT(exchange.reserved_count, ==, 0);
+    CHECK_INT(exchange.next_ns, ==, WEIR_FOREVER);
+    CHECK(!exchange.is_empty);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_TOUCH, 0, NULL), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 1, 0, 1, 0);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    CHECK(!jobs_reserve(broker, "t", 1, 25, &list).is_empty);
+    weir_broker_close(broker);
+}
+
 TEST(next_time, "a consumer is told when a lease ends, on the wall clock that it has now")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
