@@ -95,9 +95,9 @@ struct weir_consumer_options {
      * buried. Delays are computed from the attempts, which the store keeps, so that they survive
      * the process. A cluster counts whole seconds: the delay with its jitter is rounded up. */
     struct weir_retry retry;
-    weir_limiter *limiter; /**< Optional; borrowed until free: says the delays of retries in place
-                                of retry, exactly, asked with the job's id as key; where it fails,
-                                retry does. */
+    weir_limiter *limiter; /**< Optional; borrowed until free, and not freed before (WEIR_EBUSY):
+                                says the delays of retries in place of retry, exactly, asked with
+                              the job's id as key; where it fails, retry does. */
     int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
     uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */

@@ -138,6 +138,7 @@ static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *r
     options.ended = weiri_task_ended;
     options.stamps = consumer->options.stamps;
     options.stamp_count = consumer->options.stamp_count;
+    options.limiter = consumer->options.limiter; /* not asked there, and not freed meanwhile */
     options.metrics = consumer->options.metrics;
     options.name = consumer->options.name;
     enum weir_status status = weir_pool_new(&options, &consumer->pool, ret_error);

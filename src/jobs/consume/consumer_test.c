@@ -364,8 +364,9 @@ TEST(limiter, "a limiter gives the delays, keyed by the job's id, and forgets at
     CHECK_INT(counting.asked, ==, 1);
     CHECK_INT(counting.forgotten, ==, 1);
     CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_EBUSY);
     scene_close(&scene);
-    weir_limiter_free(limiter);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_OK);
 }
 
 TEST(deadline, "a run ends its sleep at its deadline, and that is a failure")
