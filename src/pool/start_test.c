@@ -5,34 +5,8 @@
 
 #include "pool/pool.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-
 #include "pool/fixture.h"
-
-/* This program's own pthread_create() is the one that src/base calls. It refuses one call on
- * command, and else hands on to the real one, or to that of a sanitizer which must see each thread.
- */
-typedef int create_fn(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                      void *arg);
-create_fn sanitizer_create __asm__("__interceptor_pthread_create") __attribute__((weak));
-
-static atomic_int refuse_nth;          /* of the calls that count; 0: none */
-static _Thread_local bool calls_count; /* those of this thread do */
-
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                   void *arg)
-{
-    if (calls_count && atomic_fetch_sub(&refuse_nth, 1) == 1) {
-        return EAGAIN;
-    }
-    create_fn *create = sanitizer_create;
-    if (create == NULL) {
-        *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
-    }
-    return create(thread, attributes, run, arg);
-}
+#include "support/refuse_thread.h"
 
 TEST(refused_half_way,
      "when a thread is refused no worker is left and nothing was run; a later start succeeds")

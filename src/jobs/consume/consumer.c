@@ -218,6 +218,10 @@ void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state
 {
     weiri_mutex_lock(&consumer->mutex);
     consumer->state = state;
+    if (state == WEIRI_CONSUMER_NEW) { /* an end of the failed start is none of the next one */
+        consumer->is_over = false;
+        consumer->end = (struct weiri_end){.mode = WEIR_END_DRAIN};
+    }
     show_end_locked(consumer);
     weiri_cond_broadcast(&consumer->changed);
     weiri_cond_broadcast(&consumer->notified);
@@ -239,27 +243,26 @@ enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error 
     weiri_mutex_lock(&consumer->mutex);
     bool is_new = consumer->state == WEIRI_CONSUMER_NEW;
     if (is_new) {
-        consumer->state = WEIRI_CONSUMER_STARTING;
+        consumer->state = WEIRI_CONSUMER_RUNNING;
     }
     weiri_mutex_unlock(&consumer->mutex);
     if (!is_new) {
         return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was started before");
     }
-    status = weiri_thread_start(&consumer->fetcher, "weir-fetcher", weiri_fetcher_main, consumer);
+    status = weir_pool_start(consumer->pool);
     if (status == WEIR_OK) {
-        status = weir_pool_start(consumer->pool);
-        if (status != WEIR_OK) {
-            /* The fetcher sees the state and ends. */
-            weiri_consumer_set_state(consumer, WEIRI_CONSUMER_NEW);
-            weiri_thread_join(&consumer->fetcher);
+        status =
+            weiri_thread_start(&consumer->fetcher, "weir-fetcher", weiri_fetcher_main, consumer);
+        if (status != WEIR_OK) { /* nobody has sent anything to the pool */
+            (void)weir_pool_end(consumer->pool, WEIR_END_STOP, 0, WEIR_FOREVER);
         }
     }
-    weiri_consumer_set_state(consumer,
-                             status == WEIR_OK ? WEIRI_CONSUMER_RUNNING : WEIRI_CONSUMER_NEW);
-    return status == WEIR_OK
-               ? WEIR_OK
-               : weiri_fail(ret_error, status, "%u workers: %s",
-                            (unsigned)consumer->options.workers, weir_status_text((int)status));
+    if (status == WEIR_OK) {
+        return WEIR_OK;
+    }
+    weiri_consumer_set_state(consumer, WEIRI_CONSUMER_NEW);
+    return weiri_fail(ret_error, status, "%u workers: %s", (unsigned)consumer->options.workers,
+                      weir_status_text((int)status));
 }
 
 /* Begins an end, which may be stronger than the one under way. Returns whether the fetcher must be
@@ -302,8 +305,7 @@ enum weir_status weir_consumer_wait(weir_consumer *consumer, int64_t timeout_ns,
     int64_t limit_ns = weiri_clock_limit(weir_clock_monotonic(), timeout_ns);
     bool may_wait = limit_ns != WEIRI_AT_ONCE;
     weiri_mutex_lock(&consumer->mutex);
-    while (may_wait && (consumer->state == WEIRI_CONSUMER_STARTING ||
-                        consumer->state == WEIRI_CONSUMER_RUNNING)) {
+    while (may_wait && consumer->state == WEIRI_CONSUMER_RUNNING) {
         may_wait = weiri_cond_wait_until(&consumer->changed, limit_ns);
     }
     enum weiri_consumer_state state = consumer->state;

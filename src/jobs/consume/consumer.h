@@ -103,9 +103,8 @@ struct weiri_task {
 
 enum weiri_consumer_state {
     WEIRI_CONSUMER_NEW,
-    WEIRI_CONSUMER_STARTING, /* the fetcher waits for the pool */
-    WEIRI_CONSUMER_RUNNING,
-    WEIRI_CONSUMER_ENDED /* no job is reserved, all workers have ended */
+    WEIRI_CONSUMER_RUNNING, /* or starting */
+    WEIRI_CONSUMER_ENDED    /* no job is reserved, all workers have ended */
 };
 
 struct weir_consumer {

@@ -394,15 +394,6 @@ static void run_passes(weir_consumer *consumer)
 void weiri_fetcher_main(void *arg)
 {
     weir_consumer *consumer = arg;
-    weiri_mutex_lock(&consumer->mutex);
-    while (consumer->state == WEIRI_CONSUMER_STARTING) {
-        weiri_cond_wait(&consumer->notified);
-    }
-    bool has_pool = consumer->state == WEIRI_CONSUMER_RUNNING;
-    weiri_mutex_unlock(&consumer->mutex);
-    if (!has_pool) {
-        return;
-    }
     const struct weiri_broker_ops *ops = consumer->broker->ops;
     bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
     for (size_t i = 0; i < consumer->source_count && is_until_empty; i++) {
