@@ -97,7 +97,7 @@ struct weir_consumer_options {
     struct weir_retry retry;
     weir_limiter *limiter; /**< Optional; borrowed until free, and not freed before (WEIR_EBUSY):
                                 says the delays of retries in place of retry, exactly, asked with
-                              the job's id as key; where it fails, retry does. */
+                                the job's id as key; where it fails, retry does. */
     int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
     uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
@@ -145,7 +145,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
  * of 0 or less it returns once the end has begun. Else it waits as weir_consumer_wait() does, with
  * its errors, and not from after_run. A program reads its signals from a descriptor (signalfd(2)),
  * beside weir_consumer_fd(). Errors: WEIR_ECANCELED (a drain or finish: a stronger end came before
- * or meanwhile), WEIR_ESTATE (never started; or with a timeout, from a handler), WEIR_EINVAL. */
+ * or meanwhile), that of the store (a drain, which it kept from running what was reserved),
+ * WEIR_ESTATE (never started; or with a timeout, from a handler), WEIR_EINVAL. */
 WEIR_API enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode mode,
                                             int64_t timeout_ns, struct weir_error *ret_error);
 

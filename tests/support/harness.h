@@ -147,6 +147,9 @@ void test_join(struct test_thread *thread);
  * have a sleeping consumer without relying on a pause. */
 void test_wait_asleep(struct test_thread *thread);
 
+/* The same, or once fn has returned: false. */
+bool test_wait_asleep_or_end(struct test_thread *thread);
+
 /* Whether fn has returned. */
 bool test_has_ended(struct test_thread *thread);
 

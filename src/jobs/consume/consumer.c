@@ -295,21 +295,16 @@ static enum weir_status fail_unstarted(struct weir_error *ret_error)
     return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was never started");
 }
 
-enum weir_status weir_consumer_wait(weir_consumer *consumer, int64_t timeout_ns,
-                                    struct weir_error *ret_error)
+static enum weir_status wait_until(weir_consumer *consumer, int64_t limit_ns,
+                                   struct weir_error *ret_error)
 {
-    enum weir_status status = check_end(consumer, timeout_ns, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    int64_t limit_ns = weiri_clock_limit(weir_clock_monotonic(), timeout_ns);
     bool may_wait = limit_ns != WEIRI_AT_ONCE;
     weiri_mutex_lock(&consumer->mutex);
     while (may_wait && consumer->state == WEIRI_CONSUMER_RUNNING) {
         may_wait = weiri_cond_wait_until(&consumer->changed, limit_ns);
     }
     enum weiri_consumer_state state = consumer->state;
-    status = consumer->end_status;
+    enum weir_status status = consumer->end_status;
     if (state == WEIRI_CONSUMER_ENDED && ret_error != NULL) {
         *ret_error = consumer->end_error;
     }
@@ -322,9 +317,18 @@ enum weir_status weir_consumer_wait(weir_consumer *consumer, int64_t timeout_ns,
                : weiri_fail(ret_error, WEIR_ETIMEDOUT, "the consumer has not ended yet");
 }
 
+enum weir_status weir_consumer_wait(weir_consumer *consumer, int64_t timeout_ns,
+                                    struct weir_error *ret_error)
+{
+    int64_t limit_ns = weiri_clock_limit(weir_clock_monotonic(), timeout_ns);
+    enum weir_status status = check_end(consumer, timeout_ns, ret_error);
+    return status == WEIR_OK ? wait_until(consumer, limit_ns, ret_error) : status;
+}
+
 enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode mode,
                                    int64_t timeout_ns, struct weir_error *ret_error)
 {
+    int64_t limit_ns = weiri_clock_limit(weir_clock_monotonic(), timeout_ns);
     enum weir_status status = check_end(consumer, timeout_ns, ret_error);
     if (status == WEIR_OK) {
         status = weiri_check_choice("mode", (int)mode, WEIR_END_TERMINATE, ret_error);
@@ -343,15 +347,19 @@ enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode m
         weiri_fetcher_wake(consumer);
     }
     if (timeout_ns > 0) {
-        status = weir_consumer_wait(consumer, timeout_ns, ret_error);
+        status = wait_until(consumer, limit_ns, ret_error);
     }
     weiri_mutex_lock(&consumer->mutex);
     enum weir_status answer = weiri_end_answer(mode, consumer->end.mode);
+    enum weir_status failure = consumer->end_status; /* a finish that nobody asked for */
+    struct weir_error why = consumer->end_error;
     weiri_mutex_unlock(&consumer->mutex);
-    return status != WEIR_OK || answer == WEIR_OK
-               ? status
-               : weiri_fail(ret_error, answer, "mode is %d: a stronger end was asked for",
-                            (int)mode);
+    if (status != WEIR_OK || answer == WEIR_OK) {
+        return status;
+    }
+    return failure != WEIR_OK ? weiri_fail(ret_error, failure, "%s", why.text)
+                              : weiri_fail(ret_error, answer,
+                                           "mode is %d: a stronger end was asked for", (int)mode);
 }
 
 enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,

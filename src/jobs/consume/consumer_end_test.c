@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Ends, and reservations that must be renewed or are lost. */
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "jobs/sqlite/store.h"
@@ -73,6 +74,57 @@ TEST(strongest, "of several ends the strongest counts, and weaker ones say so, a
                  WEIR_ECANCELED);
     CHECK_STATUS(weir_consumer_wait(scene.consumer, 0, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_STOP, WEIR_FOREVER, NULL), WEIR_OK);
+    scene_close(&scene);
+}
+
+static struct weiri_broker_ops slow_ops;
+static atomic_bool is_woken;
+static enum weir_status ended;
+
+#define TIMEOUT_NS WEIR_MS(100)
+
+/* Wakes nobody, and takes all the time that its caller has. */
+static void wake_late(void *store, const char *tube)
+{
+    int64_t limit = weiri_monotonic_now() + TIMEOUT_NS;
+    (void)store;
+    (void)tube;
+    while (weiri_monotonic_now() < limit) {
+    }
+    atomic_store(&is_woken, true);
+}
+
+static void end_in_time(void *arg)
+{
+    ended = weir_consumer_end(arg, WEIR_END_DRAIN, TIMEOUT_NS, NULL);
+}
+
+TEST(one_deadline, "the timeout of an end is that of the call, whatever comes before its wait")
+{
+    struct scene scene;
+    scene_open(&scene);
+    const struct weiri_broker_ops *ops = scene.broker->ops;
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.flags = 0;
+    scene_start(&scene, &options);
+    bool is_waiting = false;
+    while (!is_waiting) {
+        weiri_mutex_lock(&scene.consumer->mutex);
+        is_waiting = scene.consumer->is_waiting;
+        weiri_mutex_unlock(&scene.consumer->mutex);
+    }
+    slow_ops = *ops;
+    slow_ops.wake = wake_late;
+    scene.broker->ops = &slow_ops;
+    struct test_thread *thread = test_start(end_in_time, scene.consumer);
+    while (!atomic_load(&is_woken)) {
+    }
+    (void)test_wait_asleep_or_end(thread);
+    scene.broker->ops = ops;
+    ops->wake(scene.broker->store, "t");
+    test_join(thread);
+    CHECK_STATUS(ended, WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, WEIR_FOREVER, NULL), WEIR_OK);
     scene_close(&scene);
 }
 

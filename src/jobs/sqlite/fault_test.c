@@ -315,6 +315,12 @@ TEST(consumer_ends, "a consumer ends with its store's error, and its jobs run ag
     CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_EIO);
     CHECK(strstr(error.text, "jobs.db") != NULL);
+    /* A drain did not run the other job, and why is known; what a finish and a stop ask for is so.
+     */
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_DRAIN, 0, &error), WEIR_EIO);
+    CHECK(strstr(error.text, "jobs.db") != NULL);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_STOP, 0, NULL), WEIR_OK);
     weir_consumer_free(consumer);
     fault_disarm();
     weir_broker_close(broker);
