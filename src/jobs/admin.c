@@ -199,16 +199,11 @@ enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *
 /* Jobs that fall due during a pause may be late when it ends. */
 static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration_ns)
 {
-    struct weir_tube_policy policy = {0};
-    if (broker->ops->late != NULL) {
-        policy.late_ns = broker->ops->late(broker->store);
-    } else if (weir_broker_policy(broker, tube, &policy, NULL, NULL) != WEIR_OK ||
-               policy.late == WEIR_LATE_RUN) {
-        return;
-    }
-    char late[32];
-    (void)weir_duration_format(policy.late_ns, late, sizeof(late));
-    if (duration_ns > policy.late_ns) {
+    struct weir_tube_policy policy;
+    if (weiri_broker_late(broker, tube, &policy, NULL) == WEIR_OK && policy.late != WEIR_LATE_RUN &&
+        duration_ns > policy.late_ns) {
+        char late[32];
+        (void)weir_duration_format(policy.late_ns, late, sizeof(late));
         weiri_broker_log(&broker->config, WEIR_LOG_WARNING,
                          "tube %s: the pause is longer than %s, after which a job is late: those "
                          "that it holds back for longer are %s then",

@@ -51,6 +51,12 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
 /* weir_tube_check() in words. */
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
 
+/* What becomes of late jobs of a tube, as its policy or a cluster's URL says it; the other members
+ * do not count. */
+enum weir_status weiri_broker_late(weir_broker *broker, const char *tube,
+                                   struct weir_tube_policy *ret_policy,
+                                   struct weir_error *ret_error);
+
 /* Checks options and fills in the defaults; run_at_ns of the result is absolute. */
 enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                                      const struct weir_put_options *options,

@@ -21,14 +21,17 @@ enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char
     if (status == WEIR_OK && from == to) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "from and to are one broker: expected two");
     }
+    struct weir_tube_policy policy;
+    if (status == WEIR_OK) {
+        status = weiri_broker_late(to, tube, &policy, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
     struct weiri_move move = {
         .tube = tube, .from = from, .to = to, .fn = fn, .arg = arg, .oldest_ns = INT64_MIN};
-    int64_t late = to->ops->late == NULL ? 0 : to->ops->late(to->store);
-    if (late > 0) {
-        move.oldest_ns = weiri_time_sub(to->config.now(to->config.now_arg), late / 2);
+    if (policy.late != WEIR_LATE_RUN) {
+        move.oldest_ns = weiri_time_sub(to->config.now(to->config.now_arg), policy.late_ns / 2);
     }
     status = from->ops->move(from->store, &move, ret_error);
     if (ret_counts != NULL) {

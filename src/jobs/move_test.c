@@ -3,6 +3,7 @@
 /* Moves between SQLite stores: what is kept, what is told, and processes killed at each step. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <weir/move.h>
+#include <weir/policy.h>
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -160,6 +161,26 @@ TEST(clock_was_ahead, "ready jobs that were put by a clock ahead, and after such
     struct weiri_reservation *job = jobs_reserve_one(to, "t");
     CHECK_INT(job->job.body_size, ==, strlen("first"));
     jobs_free_one(to, job);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST(overdue, "a job that the target's tube would find late gets the present as its run time")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    const struct weir_tube_policy policy = {.late = WEIR_LATE_DROP, .late_ns = WEIR_SECONDS(3600)};
+    CHECK_STATUS(weir_broker_set_policy(to, "t", &policy, NULL), WEIR_OK);
+    (void)jobs_put(from, "t", "overdue", NULL);
+    jobs_wall_step(&wall, WEIR_SECONDS(3000));
+    (void)jobs_put(from, "t", "in time", NULL);
+    CHECK_INT(move(from, to, NULL, NULL).moved, ==, 2);
+    jobs_wall_step(&wall, WEIR_SECONDS(3000));
+    for (int i = 0; i < 2; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(to, "t");
+        CHECK_INT(job->job.run_at_ns, ==, JOBS_WALL_START + WEIR_SECONDS(3000));
+        jobs_free_one(to, job);
+    }
     weir_broker_close(from);
     weir_broker_close(to);
 }

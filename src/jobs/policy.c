@@ -83,3 +83,20 @@ enum weir_status weir_broker_policy(weir_broker *broker, const char *tube,
                                      ret_counts == NULL ? &ignored : ret_counts, ret_error)
                : status;
 }
+
+enum weir_status weiri_broker_late(weir_broker *broker, const char *tube,
+                                   struct weir_tube_policy *ret_policy,
+                                   struct weir_error *ret_error)
+{
+    *ret_policy = (struct weir_tube_policy){0};
+    if (broker->ops->late != NULL) {
+        ret_policy->late_ns = broker->ops->late(broker->store);
+        ret_policy->late = ret_policy->late_ns > 0 ? WEIR_LATE_BURY : WEIR_LATE_RUN;
+        return WEIR_OK;
+    }
+    struct weir_error error = {0};
+    enum weir_status status = weir_broker_policy(broker, tube, ret_policy, NULL, &error);
+    return status == WEIR_OK || status == WEIR_ENOTFOUND
+               ? WEIR_OK
+               : weiri_fail(ret_error, status, "%s", error.text);
+}

@@ -526,3 +526,27 @@ TEST(processes, "while 4 processes put and run jobs of one key, at most one wait
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
 }
+
+TEST(woken, "a put that brings a job forward wakes consumers; one that leaves the order does not")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    static const struct {
+        enum weir_duplicate mode;
+        int64_t delay_ns;
+        bool wakes;
+    } puts[] = {
+        {WEIR_DUPLICATE_KEEP, 5 * HOUR, true},    {WEIR_DUPLICATE_KEEP, 6 * HOUR, false},
+        {WEIR_DUPLICATE_KEEP, 4 * HOUR, true},    {WEIR_DUPLICATE_AGAIN, 3 * HOUR, true},
+        {WEIR_DUPLICATE_REPLACE, 2 * HOUR, true}, {WEIR_DUPLICATE_REPLACE, 9 * HOUR, false},
+        {WEIR_DUPLICATE_DEBOUNCE, HOUR, true},    {WEIR_DUPLICATE_KEEP, 0, true},
+    };
+    struct weir_put_options other = {.delay_ns = 7 * HOUR};
+    (void)jobs_put(broker, "t", "other", &other);
+    for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
+        uint32_t mark = broker->ops->mark(broker->store, "t");
+        CHECK(put(broker, puts[i].mode, "x", puts[i].delay_ns) != 0);
+        bool is_woken = broker->ops->mark(broker->store, "t") != mark;
+        CHECK_INT(is_woken, ==, puts[i].wakes);
+    }
+    weir_broker_close(broker);
+}

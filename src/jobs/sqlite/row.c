@@ -391,14 +391,15 @@ static bool has_changes(const struct weiri_tally *tally)
 
 int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
 {
-    if (!has_changes(tally)) {
-        *tally = (struct weiri_tally){0};
-        return SQLITE_OK;
-    }
     bool is_concerned;
     int code = concerns_waiters(store, tally, &is_concerned);
     if (code != SQLITE_OK) {
         return code;
+    }
+    /* A delayed job that is brought forward changes no count. */
+    if (!is_concerned && !has_changes(tally)) {
+        *tally = (struct weiri_tally){0};
+        return SQLITE_OK;
     }
     const int64_t values[] = {tally->tube,
                               tally->counts[WEIR_JOB_DELAYED],

@@ -285,7 +285,9 @@ TEST(paused, "a paused schedule puts no job, and goes on in step when it is resu
     pass(35 * MINUTE);
     CHECK_INT(work(broker, "t", times, 4), ==, 0);
     CHECK_INT(see(broker, "s").is_paused, ==, 1);
+    uint32_t mark = broker->ops->mark(broker->store, "t");
     CHECK_STATUS(weir_broker_schedule_resume(broker, "s", NULL), WEIR_OK);
+    CHECK_INT(broker->ops->mark(broker->store, "t"), !=, mark); /* consumers are woken */
     struct seen seen = see(broker, "s");
     CHECK_INT(seen.is_paused, ==, 0);
     CHECK_INT(seen.skipped, ==, 3);
