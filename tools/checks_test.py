@@ -62,6 +62,8 @@ FAULTS = [
      "there is no lock weir_pond.mutex"),
     ("names", "docs/migration-client-go.md", "replace", ("weir_queue_cancel", "weir_queue_recall"), "there is no weir_queue_recall"),
     ("names", "README.md", "end", "WEIR_EVERYTHING", "there is no WEIR_EVERYTHING"),
+    ("names", "ARCHITECTURE.md", "end", "`weiri_none()`", "there is no weiri_none"),
+    ("names", "ARCHITECTURE.md", "end", "`src/queue/none.c`", "there is no file src/queue/none.c"),
     ("names", "man/weir.7", "end", ".Fn weir_queue_recall", "there is no weir_queue_recall"),
     ("options", "src/cli/worker.c", "replace", ("case WORKER_VERBOSE:", "default:"), "takes an option without a case for another"),
     ("options", "src/cli/ls.c", "replace", ("switch ((enum ls_option)option)", "switch (option)"), "that is not of its enum"),
