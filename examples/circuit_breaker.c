@@ -5,6 +5,7 @@
  * task is run for a minute. Then one task is run; if it succeeds, all are run again. A manual clock
  * takes the place of the real one. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 
 #include <weir/weir.h>
@@ -62,7 +63,9 @@ static int break_circuit(weir_context *context, weir_envelope *envelope, const w
 
 struct call {
     int calls;
-    int fails; /* so many of them */
+    int fails;     /* so many of them */
+    sem_t has_run; /* posted after each run */
+    bool is_done;
 };
 
 static int call_service(weir_context *context, void *payload)
@@ -85,21 +88,27 @@ static int64_t retry(weir_context *context, weir_envelope *envelope,
 
 static void tell_success(weir_context *context, weir_envelope *envelope, void *payload)
 {
-    const struct call *call = (const struct call *)payload;
+    struct call *call = payload;
     (void)envelope;
     printf("attempt %u: done, after %d calls\n", (unsigned)weir_context_attempt(context),
            call->calls);
+    call->is_done = true;
 }
 
-/* Steps the clock until nothing is in flight any more. */
-static int pass_time(weir_pool *pool, weir_clock *clock)
+static void note_run(weir_envelope *envelope, int status, void *payload)
 {
-    struct weir_pool_counts counts;
-    int failed = weir_pool_count(pool, &counts) != WEIR_OK;
-    while (!failed && counts.in_flight > 0) {
-        bool is_idle = counts.waiting == 1 && counts.running == 0;
-        failed = (is_idle && weir_clock_advance(clock, WEIR_SECONDS(15)) != WEIR_OK) ||
-                 weir_pool_count(pool, &counts) != WEIR_OK;
+    struct call *call = payload;
+    (void)envelope;
+    (void)status;
+    (void)sem_post(&call->has_run);
+}
+
+/* Steps the clock after each run, until one has succeeded. */
+static int pass_time(weir_clock *clock, struct call *call)
+{
+    int failed = 0;
+    while (!failed && sem_wait(&call->has_run) == 0 && !call->is_done) {
+        failed = weir_clock_advance(clock, WEIR_SECONDS(15)) != WEIR_OK;
     }
     return failed;
 }
@@ -107,10 +116,11 @@ static int pass_time(weir_pool *pool, weir_clock *clock)
 int main(void)
 {
     struct breaker breaker = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0};
-    struct call call = {0, 4};
+    struct call call = {.fails = 4};
     weir_pool *pool = NULL;
     weir_envelope *envelope = NULL;
-    int failed = weir_clock_manual_new(0, NULL, &breaker.clock) != WEIR_OK;
+    int failed = sem_init(&call.has_run, 0, 0) != 0 ||
+                 weir_clock_manual_new(0, NULL, &breaker.clock) != WEIR_OK;
     struct weir_stamp stamp = {break_circuit, &breaker};
 
     struct weir_envelope_options of_envelope = {0};
@@ -118,6 +128,7 @@ int main(void)
     of_envelope.invoke = call_service;
     of_envelope.failure = retry;
     of_envelope.success = tell_success;
+    of_envelope.outcome = note_run;
     of_envelope.stamps = &stamp;
     of_envelope.stamp_count = 1;
     struct weir_pool_options of_pool = {0};
@@ -125,9 +136,10 @@ int main(void)
     of_pool.clock = breaker.clock;
     failed = failed || weir_envelope_new(&of_envelope, &envelope, NULL) ||
              weir_pool_new(&of_pool, &pool, NULL) || weir_pool_start(pool) ||
-             weir_pool_send(pool, envelope) || pass_time(pool, breaker.clock);
+             weir_pool_send(pool, envelope) || pass_time(breaker.clock, &call);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
     weir_clock_free(breaker.clock);
+    (void)sem_destroy(&call.has_run);
     return failed;
 }

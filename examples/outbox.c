@@ -4,6 +4,7 @@
 /* An order and the job that mails its receipt, in one transaction of the program's own: the job
  * exists if and only if the order does, also when the power fails in between. */
 #include <stdio.h>
+#include <string.h>
 
 #include <sqlite3.h>
 
@@ -24,8 +25,12 @@ static int open_shop(struct shop *shop)
         weir_transaction_begin(shop->transaction, &shop->error) != WEIR_OK) {
         return -1;
     }
-    (void)sqlite3_exec(shop->db, "CREATE TABLE orders(item TEXT, pieces INTEGER CHECK(pieces > 0))",
-                       NULL, NULL, NULL);
+    if (sqlite3_exec(
+            shop->db,
+            "CREATE TABLE IF NOT EXISTS orders(item TEXT, pieces INTEGER CHECK(pieces > 0))", NULL,
+            NULL, NULL) != SQLITE_OK) {
+        return -1;
+    }
     return weir_transaction_commit(shop->transaction, &shop->error) == WEIR_OK ? 0 : -1;
 }
 
@@ -36,20 +41,30 @@ static void close_shop(struct shop *shop)
     weir_broker_close(shop->broker);
 }
 
+static bool insert(sqlite3 *db, const char *item, int pieces)
+{
+    sqlite3_stmt *statement = NULL;
+    bool is_in = sqlite3_prepare_v2(db, "INSERT INTO orders VALUES(?, ?)", -1, &statement, NULL) ==
+                     SQLITE_OK &&
+                 sqlite3_bind_text(statement, 1, item, -1, SQLITE_STATIC) == SQLITE_OK &&
+                 sqlite3_bind_int(statement, 2, pieces) == SQLITE_OK &&
+                 sqlite3_step(statement) == SQLITE_DONE;
+    (void)sqlite3_finalize(statement);
+    return is_in;
+}
+
 /* The job is put first, to show that it goes with the order. */
 static enum weir_status order(struct shop *shop, const char *item, int pieces)
 {
-    char sql[100];
     char text[100];
-    (void)snprintf(sql, sizeof(sql), "INSERT INTO orders VALUES('%s', %d)", item, pieces);
-    const struct weir_body body = {text,
-                                   (size_t)snprintf(text, sizeof(text), "%d %s", pieces, item)};
+    (void)snprintf(text, sizeof(text), "%d %s", pieces, item);
+    const struct weir_body body = {text, strlen(text)};
     enum weir_status status = weir_transaction_begin(shop->transaction, &shop->error);
     if (status == WEIR_OK) {
         status =
             weir_transaction_put(shop->transaction, "receipts", &body, 1, NULL, NULL, &shop->error);
     }
-    if (status == WEIR_OK && sqlite3_exec(shop->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+    if (status == WEIR_OK && !insert(shop->db, item, pieces)) {
         (void)printf("order refused: %s\n", sqlite3_errmsg(shop->db));
         weir_transaction_rollback(shop->transaction);
         return WEIR_OK;

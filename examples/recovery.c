@@ -2,12 +2,9 @@
  * SPDX-License-Identifier: MIT */
 /* A task that panics deep down, is tried again, and succeeds: the worker lives on. */
 
-#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <weir/weir.h>
-
-static sem_t imported_all;
 
 /* Deep in calls that cannot return a status. */
 static void import_row(weir_context *context, int row)
@@ -41,7 +38,6 @@ static void celebrate(weir_context *context, weir_envelope *envelope, void *payl
     (void)envelope;
     printf("attempt %u imported %d rows\n", (unsigned)weir_context_attempt(context),
            *(int *)payload);
-    (void)sem_post(&imported_all);
 }
 
 /* Where a panic leaves its message and its stack. */
@@ -60,8 +56,7 @@ static enum weir_status run(weir_pool *pool, weir_envelope *envelope)
         status = weir_pool_send(pool, envelope);
     }
     if (status == WEIR_OK) {
-        (void)sem_wait(&imported_all); /* a pool that drains makes no retries any more */
-        status = weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
+        status = weir_pool_wait_idle(pool, WEIR_FOREVER); /* its retries too */
     }
     return status;
 }
@@ -69,9 +64,6 @@ static enum weir_status run(weir_pool *pool, weir_envelope *envelope)
 int main(void)
 {
     int imported = 0;
-    if (sem_init(&imported_all, 0, 0) != 0) {
-        return 1;
-    }
     struct weir_envelope_options options = {0};
     options.id = 1;
     options.type = "import";
@@ -94,6 +86,5 @@ int main(void)
     }
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
-    (void)sem_destroy(&imported_all);
     return status == WEIR_OK ? 0 : 1;
 }
