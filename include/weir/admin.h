@@ -20,7 +20,8 @@ WEIR_BEGIN_DECLS
 /** Deletes jobs that are delayed, ready, buried or archived. ret_statuses receives one status for
  * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
  * cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node with a copy did not answer, or has another job
- * in the copy's place, which stays; ret_error says which). An SQLite store does all in one
+ * in the copy's place, which stays). Where that of any id is WEIR_EUNKNOWN the call returns it too,
+ * and ret_error says which node it is of the first. An SQLite store does all in one
  * transaction, a cluster one after the other. With claims the id of one copy of a buried job stands
  * for all. Errors, which leave ret_statuses as it was: WEIR_EINVAL (a malformed id: nothing is
  * changed), WEIR_EACCESS (read-only), those of the storage. */

@@ -59,7 +59,7 @@ static int change(weir_broker *broker, const struct arguments *arguments,
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
     }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK && status != WEIR_EUNKNOWN) { /* of some: each has a status */
         return report_status(status, "jobs", &error);
     }
     int code = EX_OK;

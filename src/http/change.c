@@ -142,7 +142,8 @@ static void change(const struct api *api, const struct request *request, struct 
         enum weir_status status = WEIR_OK;
         if (member != NULL && text == NULL) {
             reply_error(reply, 400, "no %s; expected a string", member);
-        } else if ((status = apply(api->broker, ids, count, text, statuses, &error)) == WEIR_OK) {
+        } else if ((status = apply(api->broker, ids, count, text, statuses, &error)) == WEIR_OK ||
+                   status == WEIR_EUNKNOWN) { /* of some: each has a status */
             reply_json(reply, 200, show_results(ids, statuses, count, done));
         } else {
             reply_status(reply, status, "jobs", &error);

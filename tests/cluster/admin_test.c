@@ -49,7 +49,9 @@ static enum weir_status change(change_fn *fn, weir_broker *broker, const struct 
     const char *text = id->text;
     enum weir_status status = WEIR_EUSER;
     struct weir_error error;
-    CHECK_STATUS(fn(broker, &text, 1, &status, &error), WEIR_OK);
+    enum weir_status all = fn(broker, &text, 1, &status, &error);
+    CHECK_STATUS(all, status == WEIR_EUNKNOWN ? status : WEIR_OK);
+    CHECK((all == WEIR_OK) == (error.text[0] == '\0'));
     return status;
 }
 
@@ -89,6 +91,51 @@ TEST(by_id, "a job's copies are buried, kicked and removed by its id, on nodes w
         CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
         weir_broker_close(broker);
     }
+    servers_end(&servers);
+}
+
+/* The copy of a job on a node. */
+static void copy_on(const struct servers *servers, int node, const struct weir_job_id *id,
+                    struct weir_job_id *ret_copy)
+{
+    char place[32];
+    (void)snprintf(place, sizeof(place), ":%d/", servers->node[node].port);
+    const char *copy = strstr(id->text, place);
+    CHECK(copy != NULL);
+    while (copy > id->text && copy[-1] != ',') {
+        copy--;
+    }
+    (void)snprintf(ret_copy->text, sizeof(ret_copy->text), "%.*s", (int)strcspn(copy, ","), copy);
+}
+
+TEST(unknown_of_several,
+     "of several jobs each is told; where it is not known of one, the call says so, and why of "
+     "the first")
+{
+    static change_fn *const fns[] = {weir_broker_kick_ids, bury, weir_broker_remove_ids};
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "min_written=3");
+    struct weir_job_id copies[4];
+    const char *ids[4];
+    for (int i = 0; i < 4; i++) {
+        struct weir_job_id id = put(broker, 0);
+        copy_on(&servers, i == 1 || i == 2 ? 2 : 0, &id, &copies[i]);
+        ids[i] = copies[i].text;
+    }
+    CHECK_STATUS(change(bury, broker, &copies[0]), WEIR_OK);
+    server_end(&servers.node[2]);
+    for (size_t i = 0; i < 3; i++) {
+        enum weir_status statuses[4] = {WEIR_EUSER, WEIR_EUSER, WEIR_EUSER, WEIR_EUSER};
+        struct weir_error error;
+        CHECK_STATUS(fns[i](broker, ids, 4, statuses, &error), WEIR_EUNKNOWN);
+        CHECK(strstr(error.text, ids[1]) != NULL);
+        CHECK_STATUS(statuses[0], WEIR_OK);
+        CHECK_STATUS(statuses[1], WEIR_EUNKNOWN);
+        CHECK_STATUS(statuses[2], WEIR_EUNKNOWN);
+        CHECK_STATUS(statuses[3], i == 0 ? WEIR_ESTATE : WEIR_OK);
+    }
+    weir_broker_close(broker);
     servers_end(&servers);
 }
 
@@ -280,7 +327,7 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     (void)snprintf(name, sizeof(name), "127.0.0.1:%d", servers.node[2].port);
     static change_fn *const calls[] = {bury, weir_broker_remove_ids};
     for (size_t i = 0; i < 2; i++) {
-        CHECK_STATUS(calls[i](broker, &text, 1, &status, &error), WEIR_OK);
+        CHECK_STATUS(calls[i](broker, &text, 1, &status, &error), WEIR_EUNKNOWN);
         CHECK_STATUS(status, WEIR_EUNKNOWN);
         CHECK(strstr(error.text, name) != NULL);
     }

@@ -82,7 +82,8 @@ static enum weir_status change(const struct place *place, change_fn *fn,
 {
     const char *text = id->text;
     enum weir_status status = WEIR_EUSER;
-    CHECK_STATUS(fn(place->broker, &text, 1, &status, ret_error), WEIR_OK);
+    enum weir_status all = fn(place->broker, &text, 1, &status, ret_error);
+    CHECK_STATUS(all, status == WEIR_EUNKNOWN ? status : WEIR_OK);
     return status;
 }
 

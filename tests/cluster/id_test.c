@@ -24,7 +24,8 @@ static enum weir_status change(change_fn *fn, weir_broker *broker, const char *i
                                struct weir_error *ret_error)
 {
     enum weir_status status = WEIR_EUSER;
-    CHECK_STATUS(fn(broker, &id, 1, &status, ret_error), WEIR_OK);
+    enum weir_status all = fn(broker, &id, 1, &status, ret_error);
+    CHECK_STATUS(all, status == WEIR_EUNKNOWN ? status : WEIR_OK);
     return status;
 }
 

@@ -151,15 +151,20 @@ enum weir_status weiri_cluster_change(void *store, const struct weiri_change *ch
     if (status != WEIR_OK) {
         return status;
     }
+    enum weir_status answer = WEIR_OK;
     for (size_t i = 0; i < change->count; i++) {
+        struct weir_error why = {0};
         (void)weiri_copies_begin(&copies, change->ids[i], NULL);
-        status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, ret_error)
-                 : change->event == WEIRI_JOB_KICK ? kick_job(&copies, ret_error)
-                                                   : bury_job(&copies, change->reason, ret_error);
-        change->statuses[i] = weiri_copies_end(&copies, status, ret_error);
+        status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, &why)
+                 : change->event == WEIRI_JOB_KICK ? kick_job(&copies, &why)
+                                                   : bury_job(&copies, change->reason, &why);
+        change->statuses[i] = weiri_copies_end(&copies, status, &why);
+        if (change->statuses[i] == WEIR_EUNKNOWN && answer == WEIR_OK) {
+            answer = weiri_fail(ret_error, WEIR_EUNKNOWN, "%s", why.text);
+        }
     }
     weiri_queries_fini(&copies.queries);
-    return WEIR_OK;
+    return answer;
 }
 
 /* --- kick of a tube --- */

@@ -100,8 +100,9 @@ struct weiri_change {
     size_t count;
     const char *reason; /* set aside; NULL: none */
     const char *tube;   /* not NULL: instead of an event the jobs move to this tube */
-    /* Results, where the call succeeds: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY (reserved), WEIR_ESTATE
-     * (not in a state for the event), WEIR_EUNKNOWN (ret_error says more). */
+    /* Results, where the call succeeds, or says WEIR_EUNKNOWN: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY
+     * (reserved), WEIR_ESTATE (not in a state for the event), WEIR_EUNKNOWN (ret_error says more).
+     */
     enum weir_status *statuses;
 };
 
