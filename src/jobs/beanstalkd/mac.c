@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/errno.h"
 #include "base/error.h"
 
 #define PREFIX "weir1:"
@@ -32,10 +33,8 @@ static enum weir_status read_file(const char *path, char *ret_text, size_t size,
         if (strerror_r(error, text, sizeof(text)) != 0) {
             text[0] = '\0';
         }
-        enum weir_status status = error == ENOENT || error == ENOTDIR ? WEIR_ENOTFOUND
-                                  : error == EACCES                   ? WEIR_EACCESS
-                                                                      : WEIR_EIO;
-        return weiri_fail(ret_error, status, "hmac_key_file %.300s: %s", path, text);
+        return weiri_fail(ret_error, weiri_errno_status(error), "hmac_key_file %.300s: %s", path,
+                          text);
     }
     return WEIR_OK;
 }

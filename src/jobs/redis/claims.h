@@ -61,12 +61,8 @@ struct weiri_claim {
 
 struct weiri_claims;
 
-/* Opens from a URL, and connects when first advanced:
- * `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
- * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
- * `redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],.../NAME[/DATABASE]` or
- * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...`. Errors: WEIR_EINVAL, WEIR_ENOTSUP (TLS),
- * WEIR_ENOMEM. */
+/* Opens from a URL (redis_url.h), and connects when first advanced. Errors: WEIR_EINVAL,
+ * WEIR_ENOTSUP (TLS), WEIR_ENOMEM. */
 enum weir_status weiri_claims_open(const struct weiri_broker_config *config, const char *url,
                                    int64_t time_limit_ns, struct weiri_claims **ret_claims,
                                    struct weir_error *ret_error);

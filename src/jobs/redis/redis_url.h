@@ -33,8 +33,8 @@ struct weiri_redis_url {
     int database;
 };
 
-/* Reads a URL of one of the forms in claims.h; writes NULs into text. A message names no password.
- * Errors: WEIR_EINVAL, WEIR_ENOTSUP (TLS). */
+/* Reads a URL of one of the forms in redis_url.c; writes NULs into text. A message names no
+ * password. Errors: WEIR_EINVAL, WEIR_ENOTSUP (TLS). */
 WEIR_NODISCARD enum weir_status weiri_redis_url_parse(char *text, struct weiri_redis_url *ret_url,
                                                       struct weir_error *ret_error);
 

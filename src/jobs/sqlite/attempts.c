@@ -45,6 +45,8 @@ struct copy {
 
 /* The attempts of a job. */
 struct copies {
+    int64_t job;
+    bool is_gone;
     struct copy items[WEIR_ATTEMPTS_MAX];
     size_t count;
 };
@@ -81,19 +83,17 @@ static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
     return SQLITE_OK;
 }
 
-/* Copies the attempts of a job. SQLITE_DONE: there is no such job. */
-static int read_attempts(struct weiri_reading *reading, int64_t number, struct copies *copies)
+static int read_attempts(struct weiri_reading *reading, void *arg)
 {
+    struct copies *copies = arg;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(reading->reader, WEIRI_SQL_LOAD, &number, 1, &statement);
-    if (code != SQLITE_ROW) {
-        return code == SQLITE_DONE ? (weiri_sql_end(statement, code), SQLITE_DONE) : code;
-    }
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_LOAD, &copies->job, 1, &statement);
+    copies->is_gone = code == SQLITE_DONE;
     code = weiri_sql_end(statement, code);
-    if (code != SQLITE_OK) {
+    if (code != SQLITE_OK || copies->is_gone) {
         return code;
     }
-    code = weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, &number, 1, &statement);
+    code = weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, &copies->job, 1, &statement);
     while (code == SQLITE_ROW && copies->count < WEIR_ATTEMPTS_MAX) {
         code = read_attempt(statement, &copies->items[copies->count++]);
         if (code == SQLITE_OK) {
@@ -101,26 +101,6 @@ static int read_attempts(struct weiri_reading *reading, int64_t number, struct c
         }
     }
     return weiri_sql_end(statement, code);
-}
-
-static enum weir_status read_copies(struct weiri_store *store, int64_t number,
-                                    struct copies *copies, struct weir_error *ret_error)
-{
-    struct weiri_reading reading;
-    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    int code = SQLITE_OK;
-    status = weiri_reading_begin(&reading, ret_error);
-    if (status == WEIR_OK) {
-        code = read_attempts(&reading, number, copies);
-        status = weiri_reading_end(&reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
-    }
-    weiri_reading_close(&reading);
-    return status == WEIR_OK && code == SQLITE_DONE
-               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %lld", (long long)number)
-               : status;
 }
 
 enum weir_status weiri_store_attempts(void *arg, const char *id, weir_attempt_fn *fn, void *fn_arg,
@@ -136,7 +116,11 @@ enum weir_status weiri_store_attempts(void *arg, const char *id, weir_attempt_fn
     if (copies == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    enum weir_status status = read_copies(store, number, copies, ret_error);
+    copies->job = number;
+    enum weir_status status = weiri_read(store, read_attempts, copies, ret_error);
+    if (status == WEIR_OK && copies->is_gone) {
+        status = weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %lld", (long long)number);
+    }
     size_t i = 0;
     while (status == WEIR_OK && i < copies->count && fn(&copies->items[i].attempt, fn_arg) == 0) {
         i++;

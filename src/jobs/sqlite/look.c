@@ -56,8 +56,16 @@ static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, boo
     return SQLITE_OK;
 }
 
-static int read_tubes(struct weiri_reading *reading, const char *tube, struct weiri_array *findings)
+/* The tubes of a name; NULL: all. */
+struct tubes {
+    const char *tube;
+    struct weiri_array findings; /* of struct weir_tube_counts */
+};
+
+static int read_tubes(struct weiri_reading *reading, void *arg)
 {
+    struct tubes *tubes = arg;
+    const char *tube = tubes->tube;
     sqlite3_stmt *statement = NULL;
     int64_t pauses = 0;
     int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, 0, &pauses);
@@ -76,7 +84,7 @@ static int read_tubes(struct weiri_reading *reading, const char *tube, struct we
     }
     while (code == SQLITE_ROW) {
         struct weir_tube_counts *counts =
-            weiri_array_add(findings, &reading->store->config->allocator);
+            weiri_array_add(&tubes->findings, &reading->store->config->allocator);
         code = counts == NULL ? SQLITE_NOMEM : read_tube(reading, statement, pauses > 0, counts);
         if (code == SQLITE_OK) {
             code = sqlite3_step(statement);
@@ -93,24 +101,14 @@ enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn
                                    struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
-    struct weiri_reading reading;
-    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    struct weiri_array findings = {.item_size = sizeof(struct weir_tube_counts)};
-    status = weiri_reading_begin(&reading, ret_error);
-    if (status == WEIR_OK) {
-        int code = read_tubes(&reading, tube, &findings);
-        status = weiri_reading_end(&reading, code, ret_error);
-    }
-    weiri_reading_close(&reading);
-    const struct weir_tube_counts *counts = findings.items;
+    struct tubes tubes = {tube, {.item_size = sizeof(struct weir_tube_counts)}};
+    enum weir_status status = weiri_read(store, read_tubes, &tubes, ret_error);
+    const struct weir_tube_counts *counts = tubes.findings.items;
     size_t i = 0;
-    while (status == WEIR_OK && i < findings.count && fn(&counts[i], fn_arg) == 0) {
+    while (status == WEIR_OK && i < tubes.findings.count && fn(&counts[i], fn_arg) == 0) {
         i++;
     }
-    weiri_array_free(&findings, &store->config->allocator);
+    weiri_array_free(&tubes.findings, &store->config->allocator);
     return status;
 }
 
@@ -134,12 +132,9 @@ static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
     return status;
 }
 
-/* Reads an id, and opens a reading. */
-static enum weir_status open_for_id(struct weiri_store *store, const char *id, int64_t *ret_number,
-                                    struct weiri_reading *ret_reading, struct weir_error *ret_error)
+static int read_last(struct weiri_reading *reading, void *ret_last)
 {
-    enum weir_status status = weiri_number_parse("job id", id, ret_number, ret_error);
-    return status == WEIR_OK ? weiri_reading_open(store, ret_reading, ret_error) : status;
+    return weiri_sql_number(reading->reader, WEIRI_SQL_LAST_PUT, NULL, 0, ret_last);
 }
 
 enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_put,
@@ -147,17 +142,10 @@ enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_pu
 {
     int64_t number = 0;
     int64_t last = 0;
-    struct weiri_reading reading;
-    enum weir_status status = open_for_id(arg, id, &number, &reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = weiri_reading_begin(&reading, ret_error);
+    enum weir_status status = weiri_number_parse("job id", id, &number, ret_error);
     if (status == WEIR_OK) {
-        int code = weiri_sql_number(reading.reader, WEIRI_SQL_LAST_PUT, NULL, 0, &last);
-        status = weiri_reading_end(&reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
+        status = weiri_read(arg, read_last, &last, ret_error);
     }
-    weiri_reading_close(&reading);
     *ret_was_put = status == WEIR_OK ? number <= last : *ret_was_put;
     return status;
 }
@@ -167,7 +155,10 @@ enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn,
 {
     int64_t number = 0;
     struct weiri_reading reading;
-    enum weir_status status = open_for_id(arg, id, &number, &reading, ret_error);
+    enum weir_status status = weiri_number_parse("job id", id, &number, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_reading_open(arg, &reading, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }

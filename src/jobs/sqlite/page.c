@@ -56,8 +56,11 @@ static void keep(struct weiri_page *page, struct weiri_reservation *job)
     page->is_full = page->count == WEIRI_PAGE_JOBS || page->bytes >= PAGE_BYTES;
 }
 
-static int read_page(struct weiri_reading *reading, struct weiri_page *page, int64_t *until)
+/* Reads from the job behind page->after up to page->until, which becomes the last number where that
+ * is less. */
+static int read_page(struct weiri_reading *reading, void *arg)
 {
+    struct weiri_page *page = arg;
     int64_t tube = 0; /* all */
     int code =
         page->tube == NULL ? SQLITE_ROW : weiri_tube_find(reading->reader, page->tube, &tube);
@@ -66,12 +69,12 @@ static int read_page(struct weiri_reading *reading, struct weiri_page *page, int
     if (code == SQLITE_OK && page->last < 0) {
         code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_JOB, NULL, 0, &page->last);
     }
-    *until = *until < page->last && is_known ? *until : page->last;
+    page->until = page->until < page->last && is_known ? page->until : page->last;
     if (code != SQLITE_OK || !is_known) {
         return code;
     }
-    const int64_t values[] = {
-        page->after, *until, tube, page->states, page->attempts_min, page->created_before_ns};
+    const int64_t values[] = {page->after,  page->until,        tube,
+                              page->states, page->attempts_min, page->created_before_ns};
     bool is_buried = tube != 0 && page->states == 1U << WEIR_JOB_BURIED;
     sqlite3_stmt *statement;
     code = weiri_sql_start(reading->reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
@@ -89,31 +92,12 @@ static int read_page(struct weiri_reading *reading, struct weiri_page *page, int
     return weiri_sql_end(statement, code);
 }
 
-/* Reads in one transaction, from the job behind page->after up to *until, which becomes the last
- * number where that is less. */
-static enum weir_status read_some(struct weiri_page *page, int64_t *until,
-                                  struct weir_error *ret_error)
-{
-    struct weiri_reading reading;
-    enum weir_status status = weiri_reading_open(page->store, &reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = weiri_reading_begin(&reading, ret_error);
-    if (status == WEIR_OK) {
-        int code = read_page(&reading, page, until);
-        status = weiri_reading_end(&reading, code, ret_error);
-    }
-    weiri_reading_close(&reading);
-    return status;
-}
-
 enum weir_status weiri_page_next(struct weiri_page *page, struct weir_error *ret_error)
 {
-    int64_t until = weiri_time_add(page->after, PAGE_NUMBERS);
+    page->until = weiri_time_add(page->after, PAGE_NUMBERS);
     weiri_page_fini(page);
-    enum weir_status status = read_some(page, &until, ret_error);
-    page->after = page->is_full ? page->after : until;
+    enum weir_status status = weiri_read(page->store, read_page, page, ret_error);
+    page->after = page->is_full ? page->after : page->until;
     page->is_over = page->after >= page->last;
     return status;
 }

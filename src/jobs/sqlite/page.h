@@ -24,6 +24,7 @@ struct weiri_page {
     size_t text_size;
     int64_t after; /* behind this number */
 
+    int64_t until;          /* up to this one, for now */
     int64_t last;           /* the last number at the first page; -1: not known yet */
     struct weiri_list jobs; /* of struct weiri_reservation, which are not reserved; a damaged one
                                has a backend */

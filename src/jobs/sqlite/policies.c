@@ -140,17 +140,20 @@ enum weir_status weiri_store_set_policy(void *arg, const char *tube,
     return status;
 }
 
-static int read_policy(struct weiri_reading *reading, const char *tube,
-                       struct weiri_policy *ret_policy, bool *ret_is_known)
+/* The policy of a tube. */
+struct look {
+    const char *tube;
+    bool is_known;
+    struct weiri_policy policy;
+};
+
+static int read_policy(struct weiri_reading *reading, void *arg)
 {
+    struct look *look = arg;
     int64_t number;
-    int code = weiri_tube_find(reading->reader, tube, &number);
-    *ret_is_known = code == SQLITE_ROW;
-    *ret_policy = (struct weiri_policy){.policy = {0}};
-    if (code == SQLITE_ROW) {
-        return weiri_policy_find(reading->reader, number, ret_policy);
-    }
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    int code = weiri_tube_find(reading->reader, look->tube, &number);
+    look->is_known = code == SQLITE_ROW;
+    return look->is_known ? weiri_policy_find(reading->reader, number, &look->policy) : code;
 }
 
 enum weir_status weiri_store_policy(void *arg, const char *tube,
@@ -158,25 +161,14 @@ enum weir_status weiri_store_policy(void *arg, const char *tube,
                                     struct weir_tube_policy_counts *ret_counts,
                                     struct weir_error *ret_error)
 {
-    struct weiri_reading reading;
-    struct weiri_policy policy;
-    bool is_known = false;
-    enum weir_status status = weiri_reading_open(arg, &reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = weiri_reading_begin(&reading, ret_error);
-    if (status == WEIR_OK) {
-        int code = read_policy(&reading, tube, &policy, &is_known);
-        status = weiri_reading_end(&reading, code, ret_error);
-    }
-    weiri_reading_close(&reading);
-    if (status == WEIR_OK && !is_known) {
+    struct look look = {.tube = tube};
+    enum weir_status status = weiri_read(arg, read_policy, &look, ret_error);
+    if (status == WEIR_OK && !look.is_known) {
         return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no tube %.200s", tube);
     }
     if (status == WEIR_OK) {
-        *ret_policy = policy.policy;
-        *ret_counts = policy.counts;
+        *ret_policy = look.policy.policy;
+        *ret_counts = look.policy.counts;
     }
     return status;
 }

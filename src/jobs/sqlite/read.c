@@ -122,3 +122,20 @@ void weiri_reading_close(struct weiri_reading *reading)
 {
     weiri_reader_give(reading->store, reading->reader, reading->is_good);
 }
+
+enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void *arg,
+                            struct weir_error *ret_error)
+{
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = run(&reading, arg);
+        status = weiri_reading_end(&reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
+    }
+    weiri_reading_close(&reading);
+    return status;
+}

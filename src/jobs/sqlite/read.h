@@ -39,4 +39,10 @@ WEIR_NODISCARD enum weir_status weiri_reading_begin(struct weiri_reading *readin
 WEIR_NODISCARD enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,
                                                   struct weir_error *ret_error);
 
+/* What is read in a transaction. Returns a code of SQLite; SQLITE_DONE is no failure. */
+typedef int weiri_read_fn(struct weiri_reading *reading, void *arg);
+/* A reading of one transaction. */
+WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void *arg,
+                                           struct weir_error *ret_error);
+
 #endif
