@@ -79,13 +79,6 @@ static int64_t lease_now(void *arg)
     return weiri_monotonic_now();
 }
 
-static struct weiri_clocks system_clocks(void)
-{
-    struct weiri_clocks clocks = {wall_now, lease_now, NULL, ""};
-    weiri_boot_name(clocks.boot);
-    return clocks;
-}
-
 static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
 {
     for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
@@ -181,19 +174,11 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
     return WEIR_OK;
 }
 
-enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
-                                      int64_t (*now)(void *arg), void *now_arg,
-                                      weir_broker **ret_broker, struct weir_error *ret_error)
-{
-    struct weiri_clocks clocks = {now, now, now_arg, ""};
-    weiri_boot_name(clocks.boot);
-    return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
-}
-
 enum weir_status weir_broker_open(const char *url, const struct weir_broker_options *options,
                                   weir_broker **ret_broker, struct weir_error *ret_error)
 {
-    const struct weiri_clocks clocks = system_clocks();
+    struct weiri_clocks clocks = {wall_now, lease_now, NULL, ""};
+    weiri_boot_name(clocks.boot);
     return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
 }
 

@@ -23,10 +23,6 @@ void weiri_broker_detach(weir_broker *broker);
 enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_options *options,
                                       const struct weiri_clocks *clocks, weir_broker **ret_broker,
                                       struct weir_error *ret_error);
-/* The same on one clock, which is never set. */
-enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
-                                      int64_t (*now)(void *arg), void *now_arg,
-                                      weir_broker **ret_broker, struct weir_error *ret_error);
 
 /* Whether this process opened the broker. */
 bool weiri_broker_is_ours(const weir_broker *broker);

@@ -26,7 +26,7 @@ static weir_broker *open_on(const struct servers *servers, const char *parts,
     options.allocator = *test_allocator();
     weir_broker *broker = NULL;
     struct weir_error error;
-    enum weir_status status = weiri_broker_open_at(url, &options, now, now_arg, &broker, &error);
+    enum weir_status status = jobs_open_at(url, &options, now, now_arg, &broker, &error);
     if (status != WEIR_OK) {
         test_fail(__FILE__, __LINE__, "%s: %s", url, error.text);
     }

@@ -30,7 +30,7 @@ static weir_broker *open_with(const struct servers *servers, const char *parts, 
     weir_broker *broker = NULL;
     memset(ledger, 0, sizeof(*ledger));
     atomic_store(&ledger->word, "clock of this host");
-    CHECK_STATUS(weiri_broker_open_at(url, &options, now_and, offset, &broker, NULL), WEIR_OK);
+    CHECK_STATUS(jobs_open_at(url, &options, now_and, offset, &broker, NULL), WEIR_OK);
     return broker;
 }
 

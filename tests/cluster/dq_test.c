@@ -39,8 +39,7 @@ TEST(repeats_a_put, "(D7) a put of which nobody knows may be repeated with its t
     servers_url(&world.servers, "claims=REDIS&time_limit=500ms", url, sizeof(url));
     weir_broker_close(world.broker);
     how.allocator = *test_allocator();
-    CHECK_STATUS(weiri_broker_open_at(url, &how, jobs_wall_now, &wall, &world.broker, &error),
-                 WEIR_OK);
+    CHECK_STATUS(jobs_open_at(url, &how, jobs_wall_now, &wall, &world.broker, &error), WEIR_OK);
     options.run_at_ns = JOBS_WALL_START + WEIR_SECONDS(1);
     /* All nodes are greeted and use the tube, so that the bytes of the next put are sent. */
     struct weir_body other = {"1", 1};

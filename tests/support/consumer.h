@@ -40,9 +40,9 @@ static inline void scene_open(struct scene *scene)
     weiri_cond_init(&scene->changed, &scene->mutex);
     struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
-    CHECK_STATUS(weiri_broker_open_at("sqlite:jobs.db", &options, scene_wall_now, NULL,
-                                      &scene->broker, NULL),
-                 WEIR_OK);
+    CHECK_STATUS(
+        jobs_open_at("sqlite:jobs.db", &options, scene_wall_now, NULL, &scene->broker, NULL),
+        WEIR_OK);
 }
 
 static inline void scene_close(struct scene *scene)

@@ -75,6 +75,17 @@ static inline weir_broker *jobs_store_open_on(const char *path, struct jobs_cloc
     return broker;
 }
 
+/* weir_broker_open() on one clock, which is never set. */
+static inline enum weir_status jobs_open_at(const char *url,
+                                            const struct weir_broker_options *options,
+                                            int64_t (*now)(void *arg), void *now_arg,
+                                            weir_broker **ret_broker, struct weir_error *ret_error)
+{
+    struct weiri_clocks clocks = {now, now, now_arg, ""};
+    weiri_boot_name(clocks.boot);
+    return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
+}
+
 /* Opens a store with the test's allocator on a stepped clock. */
 static inline enum weir_status jobs_store_try_open(const char *path, struct jobs_wall *wall,
                                                    uint32_t flags, weir_broker **ret_broker,
@@ -85,7 +96,7 @@ static inline enum weir_status jobs_store_try_open(const char *path, struct jobs
     struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     options.flags = flags;
-    return weiri_broker_open_at(url, &options, jobs_wall_now, wall, ret_broker, ret_error);
+    return jobs_open_at(url, &options, jobs_wall_now, wall, ret_broker, ret_error);
 }
 
 static inline weir_broker *jobs_store_open(const char *path, struct jobs_wall *wall)

@@ -103,8 +103,7 @@ static int consume(struct report *report, uint32_t flags, int fd)
     options.after_run = add_to_report;
     options.arg = report;
     options.flags = flags;
-    if (weiri_broker_open_at("sqlite:jobs.db", NULL, scene_wall_now, NULL, &broker, NULL) !=
-            WEIR_OK ||
+    if (jobs_open_at("sqlite:jobs.db", NULL, scene_wall_now, NULL, &broker, NULL) != WEIR_OK ||
         weir_consumer_new(broker, "t", &options, &consumer, NULL) != WEIR_OK ||
         weir_consumer_start(consumer, NULL) != WEIR_OK) {
         return 1;

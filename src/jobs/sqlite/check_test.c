@@ -64,8 +64,7 @@ static struct found check(const char *path)
     (void)snprintf(url, sizeof(url), "sqlite:%s", path);
     options.flags = WEIR_BROKER_READ_ONLY;
     options.busy_ns = WEIR_MS(50);
-    CHECK_STATUS(weiri_broker_open_at(url, &options, jobs_wall_now, &wall, &broker, &error),
-                 WEIR_OK);
+    CHECK_STATUS(jobs_open_at(url, &options, jobs_wall_now, &wall, &broker, &error), WEIR_OK);
     CHECK_STATUS(weir_broker_check(broker, keep, &found, &error), WEIR_OK);
     weir_broker_close(broker);
     return found;

@@ -382,9 +382,9 @@ TEST(consumer_waits,
     struct tries tries = {0, 0};
     broker_options.log = make_room;
     broker_options.log_arg = &tries;
-    CHECK_STATUS(weiri_broker_open_at("sqlite:jobs.db", &broker_options, jobs_wall_now, &wall,
-                                      &broker, NULL),
-                 WEIR_OK);
+    CHECK_STATUS(
+        jobs_open_at("sqlite:jobs.db", &broker_options, jobs_wall_now, &wall, &broker, NULL),
+        WEIR_OK);
     (void)jobs_put(broker, "t", "x", NULL);
     (void)jobs_put(broker, "t", "y", NULL);
     int runs = 0;

@@ -212,9 +212,8 @@ static void fail_checkpoint(int code, enum weir_log_level level)
         options.log = listen;
         options.log_arg = &listener;
         weir_broker *broker;
-        CHECK_STATUS(
-            weiri_broker_open_at("sqlite:jobs.db", &options, jobs_wall_now, &wall, &broker, NULL),
-            WEIR_OK);
+        CHECK_STATUS(jobs_open_at("sqlite:jobs.db", &options, jobs_wall_now, &wall, &broker, NULL),
+                     WEIR_OK);
         listener.store = broker->store;
         listener.store->checkpoint_pages = 1;
         listener.store->checkpoint_at = 1;

@@ -197,9 +197,8 @@ static weir_broker *open_impatient(void)
     struct weir_broker_options options = {0};
     options.busy_ns = WEIR_MS(30);
     weir_broker *broker;
-    CHECK_STATUS(
-        weiri_broker_open_at("sqlite:jobs.db", &options, jobs_wall_now, &wall, &broker, NULL),
-        WEIR_OK);
+    CHECK_STATUS(jobs_open_at("sqlite:jobs.db", &options, jobs_wall_now, &wall, &broker, NULL),
+                 WEIR_OK);
     return broker;
 }
 
