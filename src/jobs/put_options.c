@@ -8,9 +8,6 @@
 #include "base/time.h"
 #include "jobs/broker.h"
 
-#define TTR_DEFAULT WEIR_SECONDS(60)
-/* A consumer touches a reservation after a third of its TTR, and each touch is a commit. */
-#define TTR_MIN WEIR_MS(100)
 #define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)
 
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error)
@@ -70,6 +67,19 @@ static enum weir_status resolve_run_time(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
+enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
+                                  struct weir_error *ret_error)
+{
+    if (text != NULL && text[0] == '\0') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s is empty: expected 1 to %zu bytes", name,
+                          most);
+    }
+    return text == NULL || strnlen(text, most + 1) <= most
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ETOOBIG, "%s \"%.60s...\" has more than %zu bytes",
+                            name, text, most);
+}
+
 static enum weir_status check_key(const struct weir_put_options *options,
                                   struct weir_error *ret_error)
 {
@@ -82,30 +92,9 @@ static enum weir_status check_key(const struct weir_put_options *options,
         return weiri_fail(ret_error, WEIR_EINVAL, "key is NULL: expected one beside %s",
                           mode != 0 ? "on_duplicate" : "key_ns");
     }
-    if (options->key != NULL && options->key[0] == '\0') {
-        return weiri_fail(ret_error, WEIR_EINVAL, "the key is empty: expected 1 to %d bytes",
-                          WEIR_KEY_SIZE_MAX);
-    }
-    if (options->key != NULL && strnlen(options->key, WEIR_KEY_SIZE_MAX + 1) > WEIR_KEY_SIZE_MAX) {
-        return weiri_fail(ret_error, WEIR_ETOOBIG, "key \"%.60s...\" has more than %d bytes",
-                          options->key, WEIR_KEY_SIZE_MAX);
-    }
     if (is_throttled ? options->key_ns <= 0 : options->key_ns != 0) {
         return weiri_fail(ret_error, WEIR_ERANGE, "key_ns is %" PRId64 ": expected %s",
                           options->key_ns, is_throttled ? "at least 1" : "0 unless throttled");
-    }
-    return WEIR_OK;
-}
-
-static enum weir_status check_group(const char *group, struct weir_error *ret_error)
-{
-    if (group != NULL && group[0] == '\0') {
-        return weiri_fail(ret_error, WEIR_EINVAL, "the group is empty: expected 1 to %d bytes",
-                          WEIR_GROUP_SIZE_MAX);
-    }
-    if (group != NULL && strnlen(group, WEIR_GROUP_SIZE_MAX + 1) > WEIR_GROUP_SIZE_MAX) {
-        return weiri_fail(ret_error, WEIR_ETOOBIG, "group \"%.60s...\" has more than %d bytes",
-                          group, WEIR_GROUP_SIZE_MAX);
     }
     return WEIR_OK;
 }
@@ -134,17 +123,20 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
     if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (copy.ttr_ns < 0 || (copy.ttr_ns > 0 && copy.ttr_ns < TTR_MIN)) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "ttr_ns is %" PRId64 ": expected at least 100 ms",
-                          copy.ttr_ns);
+    if (copy.ttr_ns != 0 && weiri_check_number("ttr_ns", copy.ttr_ns, WEIRI_TTR_MIN_NS, INT64_MAX,
+                                               ret_error) != WEIR_OK) {
+        return WEIR_ERANGE;
     }
     int64_t run_at_ns = 0;
-    enum weir_status status = check_key(&copy, ret_error);
+    enum weir_status status = weiri_text_check("key", copy.key, WEIR_KEY_SIZE_MAX, ret_error);
+    if (status == WEIR_OK) {
+        status = check_key(&copy, ret_error);
+    }
     if (status == WEIR_OK) {
         status = check_headers(copy.headers, ret_error);
     }
     if (status == WEIR_OK) {
-        status = check_group(copy.group, ret_error);
+        status = weiri_text_check("group", copy.group, WEIR_GROUP_SIZE_MAX, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -153,7 +145,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
     if (status == WEIR_OK) {
         *ret_put = (struct weiri_put){
             .run_at_ns = run_at_ns,
-            .ttr_ns = copy.ttr_ns == 0 ? TTR_DEFAULT : copy.ttr_ns,
+            .ttr_ns = copy.ttr_ns == 0 ? WEIRI_TTR_DEFAULT_NS : copy.ttr_ns,
             .priority = copy.priority,
             .is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
             .headers = copy.headers,

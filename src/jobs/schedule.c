@@ -3,9 +3,6 @@
 /* The public functions for schedules: each checks its arguments once, then calls the backend. */
 #include <weir/job_schedule.h>
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/broker.h"
@@ -13,8 +10,6 @@
 
 /* Each firing is a commit. */
 #define INTERVAL_MIN WEIR_MS(100)
-#define TTR_MIN WEIR_MS(100)
-#define TTR_DEFAULT WEIR_SECONDS(60)
 #define TOLERANCE_DEFAULT WEIR_SECONDS(60)
 #define CATCH_UP_DEFAULT 100
 #define KNOWN_FLAGS ((uint32_t)WEIR_SCHEDULE_NO_OVERLAP)
@@ -42,19 +37,16 @@ static enum weir_status check_texts(const struct weir_job_schedule_options *opti
                           options->cron != NULL ? "cron and interval_ns are both set"
                                                 : "neither cron nor interval_ns is set");
     }
-    if (options->cron != NULL && options->cron[0] == '\0') {
-        return weiri_fail(ret_error, WEIR_EINVAL, "cron is empty: expected an expression");
-    }
     if (options->zone != NULL && options->cron == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "zone is set without cron");
     }
-    if (options->cron != NULL && strlen(options->cron) > WEIR_SCHEDULE_CRON_SIZE_MAX) {
-        return weiri_fail(ret_error, WEIR_ETOOBIG, "cron has more than %d bytes",
-                          WEIR_SCHEDULE_CRON_SIZE_MAX);
+    enum weir_status status =
+        weiri_text_check("cron", options->cron, WEIR_SCHEDULE_CRON_SIZE_MAX, ret_error);
+    if (status == WEIR_OK && options->zone != NULL && options->zone[0] != '\0') {
+        status = weiri_text_check("zone", options->zone, WEIR_SCHEDULE_ZONE_SIZE_MAX, ret_error);
     }
-    if (options->zone != NULL && strlen(options->zone) > WEIR_SCHEDULE_ZONE_SIZE_MAX) {
-        return weiri_fail(ret_error, WEIR_ETOOBIG, "zone has more than %d bytes",
-                          WEIR_SCHEDULE_ZONE_SIZE_MAX);
+    if (status != WEIR_OK) {
+        return status;
     }
     return options->body.data == NULL && options->body.size > 0
                ? weiri_fail(ret_error, WEIR_EINVAL, "body is NULL and has %zu bytes",
@@ -72,7 +64,7 @@ static enum weir_status check_numbers(const struct weir_job_schedule_options *op
         int64_t most;
     } rows[] = {
         {"interval_ns", options->interval_ns, INTERVAL_MIN, INT64_MAX},
-        {"ttr_ns", options->ttr_ns, TTR_MIN, INT64_MAX},
+        {"ttr_ns", options->ttr_ns, WEIRI_TTR_MIN_NS, INT64_MAX},
         {"first_at_ns", options->first_at_ns, 0, INT64_MAX},
         {"tolerance_ns", options->tolerance_ns, 0, INT64_MAX},
         {"catch_up_max", options->catch_up_max, 0, WEIR_SCHEDULE_CATCH_UP_LIMIT},
@@ -106,7 +98,7 @@ static void fill_in(struct weir_job_schedule_options *options)
 {
     options->cron = options->cron == NULL ? "" : options->cron;
     options->zone = options->zone == NULL ? "" : options->zone;
-    options->ttr_ns = options->ttr_ns == 0 ? TTR_DEFAULT : options->ttr_ns;
+    options->ttr_ns = options->ttr_ns == 0 ? WEIRI_TTR_DEFAULT_NS : options->ttr_ns;
     options->tolerance_ns = options->tolerance_ns == 0 ? TOLERANCE_DEFAULT : options->tolerance_ns;
     options->catch_up_max = options->catch_up_max == 0 ? CATCH_UP_DEFAULT : options->catch_up_max;
 }

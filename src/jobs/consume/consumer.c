@@ -3,7 +3,6 @@
 /* A consumer's life cycle. */
 #include "jobs/consume/consumer.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include <weir/lifecycle.h>

@@ -247,7 +247,7 @@ TEST(refused, "a group that is empty or too long is refused, and nothing is put"
     char text[WEIR_GROUP_SIZE_MAX + 2];
     options.group = "";
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_EINVAL);
-    CHECK(strstr(error.text, "the group is empty") != NULL);
+    CHECK(strstr(error.text, "group is empty: expected 1 to") != NULL);
     memset(text, 'g', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     options.group = text;
