@@ -21,10 +21,10 @@ WEIR_BEGIN_DECLS
  * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
  * cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node with a copy did not answer, or has another job
  * in the copy's place, which stays). Where that of any id is WEIR_EUNKNOWN the call returns it too,
- * and ret_error says which node it is of the first. An SQLite store does all in one
- * transaction, a cluster one after the other. With claims the id of one copy of a buried job stands
- * for all. Errors, which leave ret_statuses as it was: WEIR_EINVAL (a malformed id: nothing is
- * changed), WEIR_EACCESS (read-only), those of the storage. */
+ * and ret_error says which node it is of the first. An SQLite store does all in one transaction, a
+ * cluster one after the other. With claims the id of one copy of a buried job stands for all.
+ * Errors, which leave ret_statuses as it was: WEIR_EINVAL (a malformed id: nothing is changed),
+ * WEIR_EACCESS (read-only), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove_ids(weir_broker *broker,
                                                                 const char *const *ids,
                                                                 size_t count,

@@ -117,9 +117,10 @@ enum weir_broker_flags {
  *   of its keys is buried, but where a line is `-`. Without it they carry none, and one that does
  *   is buried.
  *
- * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL (with the
- * piece and its offset), WEIR_ERANGE (remember), WEIR_ENOTSUP (TLS, options of a store), of
- * hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO.
+ * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL (the text
+ * has the piece and its offset), WEIR_ERANGE (remember), WEIR_ENOTSUP (TLS, options of a store), of
+ * hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO; WEIR_ETHREAD, WEIR_EIO (no descriptors
+ * are left), WEIR_ENOMEM.
  *
  * claims is `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
  * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
@@ -177,8 +178,8 @@ struct weir_put_options {
     int32_t priority;  /**< Smaller is more urgent. */
     uint32_t flags;    /**< Of enum weir_put_flags. */
     const char *key;   /**< Unique in its tube, 1 to WEIR_KEY_SIZE_MAX bytes; borrowed. NULL: none.
-                            With a key one job is put. Where a job has it already, ret_ids receives
-                            the id of that one, which is on stable storage then. */
+                            With a key one job is put. Where a job has it already and stays, ret_ids
+                            receives the id of that one, which is on stable storage then. */
     int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
     enum weir_duplicate on_duplicate; /**< What to do then. */
     const char *headers; /**< Told beside the body (weir_headers_check()); borrowed, or copied by a
@@ -215,10 +216,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
                                                          struct weir_error *ret_error);
 
 /** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
- * be NULL): how many. Their attempts stay: one that had its last has one more. In a cluster with
- * claims all copies of a job are kicked, and its attempts begin anew. Errors: WEIR_EINVAL and
- * WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; with WEIR_EUNKNOWN ret_count
- * is set: a node did not answer, and a copy of what was kicked may stay buried there. */
+ * be NULL): how many; an unknown tube has none. Their attempts stay: one that had its last has one
+ * more. In a cluster with claims all copies of a job are kicked, and its attempts begin anew.
+ * Errors: WEIR_EINVAL and WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; with
+ * WEIR_EUNKNOWN ret_count is set: a node did not answer, and a copy of what was kicked may stay
+ * buried there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);

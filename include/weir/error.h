@@ -10,9 +10,9 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * Why a call failed, in words. A call with a parameter ret_error fills it in when it fails, with
- * the value that was wrong, what was expected, and where; ret_error may be NULL. On success text is
- * "". The status says the same to a program. */
+ * Why a call failed, in words. A call with a parameter ret_error, which may be NULL, fills it in
+ * when it fails, with the value that was wrong, what was expected, and where. On success text is
+ * "", but that calls on several ids say there why they refused one. */
 
 /** What went wrong. Caller-owned. */
 struct weir_error {

@@ -97,14 +97,13 @@ struct weir_job {
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */
     const char *group;   /**< Of an SQLite store: its group; NULL: none. */
-    /** A name of the work, for effects that are to happen once: give it to a service as the key
-     * under which it does a request once, or keep it beside the effect, in one transaction. Equal
-     * for all copies of a job, all its attempts, and after kicks, returns and moves to other tubes.
-     * No other job has it, of this store, of one restored from a backup, or of another. A put by
-     * key that gives the job another body or asks for one more run gives it a new one; so does a
-     * move to another broker. At most 233 bytes of visible ASCII; "": of a job whose body was not
-     * read. Of a cluster: jobs of a tube with one body for one nanosecond are one job to Redis, and
-     * have one. */
+    /** A name of the work, for effects that are to happen once: a key for a service that does a
+     * request once, or kept beside the effect, in one transaction. Equal for all copies of a job,
+     * all its attempts, and after kicks, returns and moves to other tubes. No other job has it, of
+     * this store, of one restored from a backup, or of another. A put by key that gives the job
+     * another body or asks for one more run gives it a new one; so does a move to another broker.
+     * At most 233 bytes of visible ASCII; "": of a job whose body was not read. Of a cluster: jobs
+     * of a tube with one body for one nanosecond are one job to Redis, and have one. */
     const char *identity;
 };
 

@@ -161,8 +161,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
     struct weir_error *ret_error);
 
 /** Frees a limiter, and those that it took. Takes NULL. No other thread may be in a call on it.
- * Errors: WEIR_EBUSY (a queue, a pool or another limiter uses it), WEIR_EFORKED; then nothing has
- * changed. */
+ * Errors: WEIR_EBUSY (a queue, pool, consumer or other limiter uses it), WEIR_EFORKED; then nothing
+ * has changed. */
 WEIR_API enum weir_status weir_limiter_free(weir_limiter *limiter);
 
 /** Asks how long the item must wait at now_ns, and counts a try. An answer of less than 0, which a

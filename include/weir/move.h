@@ -39,10 +39,8 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
 /** Moves the jobs of a tube that are delayed or ready when it begins. Reserved and buried ones
  * stay. Each job is put into the target durably before it is deleted from the source, so that none
  * is lost whenever the move ends or is killed; the job that was being moved is in both then. A move
- * that is repeated puts such a job again under the same identity: an SQLite target keeps one, and a
- * cluster with claims runs it once. A cluster without claims may run it again. The identity of a
- * job of an SQLite store is its number, when it was put, and a random number that the store got
- * when it was made; that of a job of a cluster, its tube, run time and body.
+ * that is repeated knows such a job again: an SQLite target keeps one, and a cluster with claims
+ * runs it once. A cluster without claims may run it again.
  *
  * Body, run time, priority and TTR are kept. The id is a new one, attempts begin anew, and keys are
  * left. Jobs of SQLite stores may have equal bodies and run times, so each that goes to a cluster
@@ -52,11 +50,9 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * does a ready job whose run time lies ahead, since the clock was set back: it would be delayed.
  *
  * One move at a time leaves an SQLite store: another one is WEIR_EBUSY, and the error names the
- * process.
- *
- * Workers may go on meanwhile. A job that one of them takes from an SQLite source after it was put
- * into the target is taken back there. Where that is too late, it is counted in both, and may run
- * twice. One that is reserved in a cluster is not touched.
+ * process. Workers may go on meanwhile. A job that one of them takes from an SQLite source after it
+ * was put into the target is taken back there. Where that is too late, it is counted in both, and
+ * may run twice. One that is reserved in a cluster is not touched.
  *
  * Jobs on a source node that does not answer are not moved (WEIR_EUNKNOWN, after the others were).
  * With claims its copies of jobs that were moved are deleted within `remember`, or by another move;

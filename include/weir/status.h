@@ -21,7 +21,7 @@ WEIR_BEGIN_DECLS
     X(EINVAL, 1, "invalid argument")                                                               \
     X(ENOMEM, 2, "out of memory")                                                                  \
     X(ESHUTDOWN, 3, "shut down: nothing more is accepted or handed out")                           \
-    X(EAGAIN, 4, "nothing is ready now")                                                           \
+    X(EAGAIN, 4, "it cannot begin now")                                                            \
     X(ETIMEDOUT, 5, "the time limit passed")                                                       \
     X(ERANGE, 6, "duration or time out of range")                                                  \
     X(ETOOBIG, 7, "larger than its limit")                                                         \

@@ -1,8 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <sqlite3.h>
 
 #include "conformance/store/bad_put.h"
+#include "support/forbid_call.h"
 
 /* Bad input to the functions of weir/broker.h. */
 
@@ -139,6 +141,20 @@ ROW(weir_broker_open, options, durability_cluster, WEIR_ENOTSUP)
 {
     return open_url("beanstalk://127.0.0.1:1?replicas=1",
                     &(struct weir_broker_options){.durability = WEIR_DURABILITY_FULL});
+}
+
+static void open_without_threads(void *arg)
+{
+    test_forbid_call(SYS_clone3, SECCOMP_RET_ERRNO | EAGAIN);
+    test_forbid_call(SYS_clone, SECCOMP_RET_ERRNO | EAGAIN);
+    *(enum weir_status *)arg = open_url("beanstalk://127.0.0.1:1?replicas=1", NULL);
+}
+
+ROW(weir_broker_open, threads, none, WEIR_ETHREAD)
+{
+    enum weir_status status = WEIR_OK;
+    test_join(test_start(open_without_threads, &status));
+    return status;
 }
 
 ROW(weir_broker_open, options, null, WEIR_OK)
