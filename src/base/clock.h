@@ -23,7 +23,7 @@ struct weiri_clock_user {
 void weiri_clock_attach(weir_clock *clock, struct weiri_clock_user *user);
 void weiri_clock_detach(weir_clock *clock, struct weiri_clock_user *user);
 
-/* When a wait of timeout_ns that begins now ends. A call computes it once, when it begins. 0 and
+/* When a wait of timeout_ns that begins now ends. A call computes it once, before its first wait. 0 and
  * less are WEIRI_AT_ONCE. A sum past the end of time is WEIR_FOREVER. The clock is read only if
  * needed. */
 static inline int64_t weiri_clock_limit(weir_clock *clock, int64_t timeout_ns)
