@@ -3,6 +3,7 @@
 #ifndef WEIRI_CLOCK_H
 #define WEIRI_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/clock.h>
@@ -23,8 +24,8 @@ struct weiri_clock_user {
 void weiri_clock_attach(weir_clock *clock, struct weiri_clock_user *user);
 void weiri_clock_detach(weir_clock *clock, struct weiri_clock_user *user);
 
-/* When a wait of timeout_ns that begins now ends. A call computes it once, before its first wait. 0 and
- * less are WEIRI_AT_ONCE. A sum past the end of time is WEIR_FOREVER. The clock is read only if
+/* When a wait of timeout_ns that begins now ends. A call computes it once, before its first wait. 0
+ * and less are WEIRI_AT_ONCE. A sum past the end of time is WEIR_FOREVER. The clock is read only if
  * needed. */
 static inline int64_t weiri_clock_limit(weir_clock *clock, int64_t timeout_ns)
 {
@@ -33,6 +34,12 @@ static inline int64_t weiri_clock_limit(weir_clock *clock, int64_t timeout_ns)
     }
     return timeout_ns == WEIR_FOREVER ? WEIR_FOREVER
                                       : weiri_time_add(weir_clock_now(clock), timeout_ns);
+}
+
+/* Whether the clock has reached a limit. */
+static inline bool weiri_clock_is_past(weir_clock *clock, int64_t limit_ns)
+{
+    return limit_ns != WEIR_FOREVER && weir_clock_now(clock) >= limit_ns;
 }
 
 /* The limit for weiri_cond_wait_until() to sleep until the clock shows time_ns. On the real clock

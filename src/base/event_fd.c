@@ -5,26 +5,19 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/panic.h"
 
-#define NS_PER_SECOND INT64_C(1000000000)
-
-static void close_if_open(int fd)
+static void close_all(struct weiri_event_fd *event)
 {
-    if (fd >= 0) {
-        (void)close(fd);
+    if (event->watched >= 0) {
+        (void)close(event->watched);
     }
-}
-
-void weiri_event_fd_close(struct weiri_event_fd *event)
-{
-    close_if_open(event->watched);
-    close_if_open(event->event);
-    close_if_open(event->timer);
+    if (event->event >= 0) {
+        (void)close(event->event);
+    }
+    weiri_alarm_fd_close(&event->timer);
 }
 
 static bool watch(int watched, int fd)
@@ -40,58 +33,45 @@ static bool open_all(struct weiri_event_fd *event)
         return false;
     }
     event->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event->event < 0) {
-        return false;
-    }
-    event->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    return event->timer >= 0 && watch(event->watched, event->event) &&
-           watch(event->watched, event->timer);
+    return event->event >= 0 && weiri_alarm_fd_open(&event->timer) == WEIR_OK &&
+           watch(event->watched, event->event) && watch(event->watched, event->timer.fd);
 }
 
-enum weir_status weiri_event_fd_open(struct weiri_event_fd *ret_event)
+enum weir_status weiri_event_fd_open(struct weiri_event_fd *event, int *ret_fd)
 {
-    struct weiri_event_fd event = {
-        .watched = -1, .event = -1, .timer = -1, .is_ready = false, .time_ns = INT64_MAX};
-    if (!open_all(&event)) {
-        enum weir_status status = errno == ENOMEM ? WEIR_ENOMEM : WEIR_EIO;
-        weiri_event_fd_close(&event);
-        return status;
+    if (!event->is_open) {
+        struct weiri_event_fd opened = {
+            .is_open = true, .watched = -1, .event = -1, .timer = WEIRI_ALARM_FD_INIT};
+        if (!open_all(&opened)) {
+            enum weir_status status = errno == ENOMEM ? WEIR_ENOMEM : WEIR_EIO;
+            close_all(&opened);
+            return status;
+        }
+        *event = opened;
     }
-    *ret_event = event;
+    *ret_fd = event->watched;
     return WEIR_OK;
 }
 
-/* None of these calls can fail, since no other code has the descriptors. */
-
-static void set_ready(struct weiri_event_fd *event, bool is_ready)
+void weiri_event_fd_close(struct weiri_event_fd *event)
 {
-    uint64_t count = 1;
-    ssize_t size = is_ready ? write(event->event, &count, sizeof(count))
-                            : read(event->event, &count, sizeof(count));
-    WEIRI_ASSERT(size == (ssize_t)sizeof(count));
-    event->is_ready = is_ready;
-}
-
-/* A timer that is set again is no longer readable for its old time. */
-static void set_time(struct weiri_event_fd *event, int64_t time_ns)
-{
-    struct itimerspec at = {.it_value = {.tv_sec = 0, .tv_nsec = 0}};
-    if (time_ns != INT64_MAX) {
-        int64_t some_ns = time_ns > 0 ? time_ns : 1; /* 0 would be never */
-        at.it_value.tv_sec = (time_t)(some_ns / NS_PER_SECOND);
-        at.it_value.tv_nsec = (long)(some_ns % NS_PER_SECOND);
+    if (event->is_open) {
+        close_all(event);
+        event->is_open = false;
     }
-    int result = timerfd_settime(event->timer, TFD_TIMER_ABSTIME, &at, NULL);
-    WEIRI_ASSERT(result == 0);
-    event->time_ns = time_ns;
 }
 
 void weiri_event_fd_show(struct weiri_event_fd *event, bool is_ready, int64_t time_ns)
 {
-    if (!is_ready && time_ns != event->time_ns) {
-        set_time(event, time_ns);
+    if (!is_ready) {
+        weiri_alarm_fd_set(&event->timer, time_ns);
     }
     if (is_ready != event->is_ready) {
-        set_ready(event, is_ready);
+        /* It cannot fail, since no other code has the descriptor. */
+        uint64_t count = 1;
+        ssize_t size = is_ready ? write(event->event, &count, sizeof(count))
+                                : read(event->event, &count, sizeof(count));
+        WEIRI_ASSERT(size == (ssize_t)sizeof(count));
+        event->is_ready = is_ready;
     }
 }

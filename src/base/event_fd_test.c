@@ -30,8 +30,9 @@ static void wait_readable(const struct weiri_event_fd *event)
 
 TEST(shows_readiness, "it is readable while set so, however often it is set")
 {
-    struct weiri_event_fd event;
-    CHECK_STATUS(weiri_event_fd_open(&event), WEIR_OK);
+    struct weiri_event_fd event = {.is_open = false};
+    int fd;
+    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
     CHECK(!is_readable(&event));
     for (int round = 0; round < 3; round++) {
         weiri_event_fd_show(&event, true, INT64_MAX);
@@ -48,8 +49,9 @@ TEST(shows_readiness, "it is readable while set so, however often it is set")
 
 TEST(keeps_time, "it is readable from its time on, until another time is shown")
 {
-    struct weiri_event_fd event;
-    CHECK_STATUS(weiri_event_fd_open(&event), WEIR_OK);
+    struct weiri_event_fd event = {.is_open = false};
+    int fd;
+    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
     int64_t now = weiri_monotonic_now();
     weiri_event_fd_show(&event, false, now + HOUR);
     CHECK(!is_readable(&event));
@@ -76,8 +78,9 @@ TEST(keeps_time, "it is readable from its time on, until another time is shown")
 
 TEST(readiness_hides_time, "what is shown beside readiness counts only when that has ended")
 {
-    struct weiri_event_fd event;
-    CHECK_STATUS(weiri_event_fd_open(&event), WEIR_OK);
+    struct weiri_event_fd event = {.is_open = false};
+    int fd;
+    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
     weiri_event_fd_show(&event, false, 1);
     wait_readable(&event);
     weiri_event_fd_show(&event, true, INT64_MAX);
@@ -91,9 +94,10 @@ TEST(readiness_hides_time, "what is shown beside readiness counts only when that
 
 TEST(closed_by_exec, "no descriptor survives exec")
 {
-    struct weiri_event_fd event;
-    CHECK_STATUS(weiri_event_fd_open(&event), WEIR_OK);
-    const int fds[] = {event.watched, event.event, event.timer};
+    struct weiri_event_fd event = {.is_open = false};
+    int fd;
+    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
+    const int fds[] = {event.watched, event.event, event.timer.fd};
     for (size_t i = 0; i < 3; i++) {
         int flags = fcntl(fds[i], F_GETFD);
         CHECK_INT(flags, >=, 0);
@@ -114,8 +118,11 @@ TEST(no_descriptors_left, "with any of its three descriptors refused, none is le
         struct weiri_event_fd event = {.watched = -7};
         limit.rlim_cur = (rlim_t)(next + left);
         CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
-        CHECK_STATUS(weiri_event_fd_open(&event), WEIR_EIO);
+        int fd = -7;
+        CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_EIO);
         CHECK_INT(event.watched, ==, -7);
+        CHECK_INT(fd, ==, -7);
+        CHECK(!event.is_open);
     }
     limit.rlim_cur = before;
     CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);

@@ -16,7 +16,7 @@
 
 void weiri_pool_show_end_locked(weir_pool *pool)
 {
-    if (pool->has_fd) {
+    if (pool->fd.is_open) {
         weiri_event_fd_show(&pool->fd, weiri_pool_has_ended_locked(pool), INT64_MAX);
     }
 }
@@ -226,14 +226,8 @@ enum weir_status weir_pool_fd(weir_pool *pool, int *ret_fd)
         return status;
     }
     weiri_pool_lock(pool);
-    if (!pool->has_fd) {
-        status = weiri_event_fd_open(&pool->fd);
-        pool->has_fd = status == WEIR_OK;
-        weiri_pool_show_end_locked(pool);
-    }
-    if (pool->has_fd) {
-        *ret_fd = pool->fd.watched;
-    }
+    status = weiri_event_fd_open(&pool->fd, ret_fd);
+    weiri_pool_show_end_locked(pool);
     weiri_pool_unlock(pool);
     return status;
 }

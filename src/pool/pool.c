@@ -150,9 +150,7 @@ static void fini(weir_pool *pool)
     weiri_table_fini(&pool->groups, &pool->options.allocator);
     weiri_release(&pool->options.allocator, pool->own_stamps, stamps_size(&pool->options));
     weiri_release_string(&pool->options.allocator, pool->own_name);
-    if (pool->has_fd) {
-        weiri_event_fd_close(&pool->fd);
-    }
+    weiri_event_fd_close(&pool->fd);
     weiri_cond_fini(&pool->changed);
     weiri_mutex_fini(&pool->mutex);
     struct weir_allocator allocator = pool->options.allocator;

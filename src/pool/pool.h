@@ -130,8 +130,7 @@ struct weir_pool {
     enum weir_end_mode ended_as WEIRI_GUARDED_BY(mutex); /* of those that came to workers */
     bool has_run WEIRI_GUARDED_BY(mutex);                /* started since the last such line */
     uint64_t dropped_before WEIRI_GUARDED_BY(mutex);     /* counted in that line */
-    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex);    /* if has_fd: weir_pool_fd() */
-    bool has_fd WEIRI_GUARDED_BY(mutex);
+    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex);    /* weir_pool_fd() */
 };
 
 /* Checks a caller's pool: WEIR_EINVAL, WEIR_EFORKED. */

@@ -107,7 +107,7 @@ static bool wait_for_capacity(weir_pool *pool, struct weiri_send *send, size_t n
         weiri_pool_self_locked(pool) != NULL) {
         return false;
     }
-    if (send->limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= send->limit_ns) {
+    if (weiri_clock_is_past(pool->options.clock, send->limit_ns)) {
         *ret_status = WEIR_ETIMEDOUT;
         return false;
     }

@@ -114,7 +114,7 @@ void weiri_pool_sleep_locked(weir_pool *pool)
 
 bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
 {
-    if (limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= limit_ns) {
+    if (weiri_clock_is_past(pool->options.clock, limit_ns)) {
         return false;
     }
     struct weiri_parker *worker = wake_locked(pool, false);

@@ -14,44 +14,13 @@ void weiri_queue_show_fd_locked(weir_queue *queue)
     weiri_event_fd_show(&queue->fd, queue->core.queued > 0 || queue->shutting_down, next_ns);
 }
 
-/* Sets the queue's descriptor unless it has one. Returns whether it was set. */
-static bool set_fd(weir_queue *queue, const struct weiri_event_fd *fd)
-{
-    weiri_queue_lock(queue);
-    bool is_taken = !queue->has_fd;
-    if (is_taken) {
-        queue->fd = *fd;
-        queue->has_fd = true;
-    }
-    weiri_queue_unlock(queue);
-    return is_taken;
-}
-
-static bool find_fd(weir_queue *queue, int *ret_fd)
-{
-    weiri_queue_lock(queue);
-    bool has_fd = queue->has_fd;
-    if (has_fd) {
-        *ret_fd = queue->fd.watched;
-    }
-    weiri_queue_unlock(queue);
-    return has_fd;
-}
-
 enum weir_status weir_queue_fd(weir_queue *queue, int *ret_fd)
 {
     if (!weiri_queue_is_valid(queue) || ret_fd == NULL) {
         return weiri_queue_refusal(queue);
     }
-    while (!find_fd(queue, ret_fd)) {
-        struct weiri_event_fd fd;
-        enum weir_status status = weiri_event_fd_open(&fd);
-        if (status != WEIR_OK) {
-            return status;
-        }
-        if (!set_fd(queue, &fd)) { /* another thread was faster */
-            weiri_event_fd_close(&fd);
-        }
-    }
-    return WEIR_OK;
+    weiri_queue_lock(queue);
+    enum weir_status status = weiri_event_fd_open(&queue->fd, ret_fd);
+    weiri_queue_unlock(queue);
+    return status;
 }

@@ -45,7 +45,7 @@ static enum weir_status get_locked(weir_queue *queue, int64_t timeout_ns,
         if (limit_ns == WEIRI_AT_ONCE) {
             limit_ns = weiri_clock_limit(queue->clock, timeout_ns);
         }
-        if (!weiri_queue_is_past(queue, limit_ns)) {
+        if (!weiri_clock_is_past(queue->clock, limit_ns)) {
             weiri_queue_sleep_locked(queue, &queue->consumers, limit_ns);
             continue;
         }

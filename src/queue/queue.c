@@ -96,7 +96,7 @@ static inline struct weiri_parker *settle_locked(weir_queue *queue, bool has_tim
     if (!weiri_waiters_is_empty(&queue->drains) && core->queued + core->processing == 0) {
         weiri_waiters_wake_all(&queue->drains);
     }
-    if (queue->has_fd) {
+    if (queue->fd.is_open) {
         weiri_queue_show_fd_locked(queue);
     }
     return weiri_waiters_is_empty(&queue->consumers)
@@ -218,9 +218,7 @@ void weir_queue_free(weir_queue *queue)
     weiri_queue_unpublish(queue);
     weiri_clock_detach(queue->clock, &queue->clock_user);
     queue->process = 0;
-    if (queue->has_fd) {
-        weiri_event_fd_close(&queue->fd);
-    }
+    weiri_event_fd_close(&queue->fd);
     struct weir_allocator allocator = queue->core.allocator;
     weiri_core_fini(&queue->core);
     weiri_mutex_fini(&queue->mutex);

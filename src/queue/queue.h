@@ -55,8 +55,7 @@ struct weir_queue {
     uint64_t shutdowns WEIRI_GUARDED_BY(mutex); /* plain ones, so far */
     int64_t now_ns WEIRI_GUARDED_BY(mutex);     /* the latest time that a call has seen */
     bool shutting_down WEIRI_GUARDED_BY(mutex);
-    bool has_fd WEIRI_GUARDED_BY(mutex); /* an event loop uses the queue */
-    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex);
+    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex); /* open: an event loop uses the queue */
 };
 
 /* Whether a caller's queue is one of this process. */
@@ -81,12 +80,6 @@ void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->mutex);
 /* Does the same, sleeps once in the list waiters, locks again and queues what is due. */
 void weiri_queue_sleep_locked(weir_queue *queue, struct weiri_waiters *waiters, int64_t limit_ns)
     WEIRI_REQUIRES(queue->mutex);
-
-/* Whether the clock has reached a limit. */
-static inline bool weiri_queue_is_past(const weir_queue *queue, int64_t limit_ns)
-{
-    return limit_ns != WEIR_FOREVER && weir_clock_now(queue->clock) >= limit_ns;
-}
 
 /* Shows the queue's metrics in a registry, under a name, or takes them out again. WEIR_ENOMEM,
  * WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8), WEIR_EFORKED (the

@@ -42,7 +42,7 @@ enum weir_status weir_queue_shutdown_drain(weir_queue *queue, int64_t timeout_ns
            queue->core.queued + queue->core.processing > 0) {
         if (queue->shutdowns != shutdowns) {
             status = WEIR_ECANCELED;
-        } else if (weiri_queue_is_past(queue, limit_ns)) {
+        } else if (weiri_clock_is_past(queue->clock, limit_ns)) {
             status = WEIR_ETIMEDOUT;
         } else {
             weiri_queue_sleep_locked(queue, &queue->drains, limit_ns);

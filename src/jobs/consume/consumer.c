@@ -116,9 +116,7 @@ static void release(weir_consumer *consumer)
     weiri_release(&memory, consumer->sources, consumer->source_count * sizeof(*consumer->sources));
     weiri_release(&memory, consumer->shares, consumer->source_count * sizeof(*consumer->shares));
     weiri_release(&memory, consumer->marks, consumer->source_count * sizeof(*consumer->marks));
-    if (consumer->has_fd) {
-        weiri_event_fd_close(&consumer->fd);
-    }
+    weiri_event_fd_close(&consumer->fd);
     weiri_cond_fini(&consumer->changed);
     weiri_cond_fini(&consumer->notified);
     weiri_mutex_fini(&consumer->mutex);
@@ -208,7 +206,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
 /* Shows event loops whether the consumer has ended. */
 static void show_end_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex)
 {
-    if (consumer->has_fd) {
+    if (consumer->fd.is_open) {
         weiri_event_fd_show(&consumer->fd, consumer->state == WEIRI_CONSUMER_ENDED, INT64_MAX);
     }
 }
@@ -372,14 +370,8 @@ enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
         return status;
     }
     weiri_mutex_lock(&consumer->mutex);
-    if (!consumer->has_fd) {
-        status = weiri_event_fd_open(&consumer->fd);
-        consumer->has_fd = status == WEIR_OK;
-        show_end_locked(consumer);
-    }
-    if (consumer->has_fd) {
-        *ret_fd = consumer->fd.watched;
-    }
+    status = weiri_event_fd_open(&consumer->fd, ret_fd);
+    show_end_locked(consumer);
     weiri_mutex_unlock(&consumer->mutex);
     return status == WEIR_OK
                ? WEIR_OK

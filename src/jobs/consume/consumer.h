@@ -143,8 +143,7 @@ struct weir_consumer {
     int64_t wake_ns WEIRI_GUARDED_BY(mutex);      /* the end of the fetcher's sleep at the latest */
     enum weir_status end_status WEIRI_GUARDED_BY(mutex);
     struct weir_error end_error WEIRI_GUARDED_BY(mutex);
-    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex); /* if has_fd: weir_consumer_fd() */
-    bool has_fd WEIRI_GUARDED_BY(mutex);
+    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex); /* weir_consumer_fd() */
 
     /* Statistics. Relaxed: they order nothing. */
     _Atomic uint64_t exchanges;   /* transactions of the fetcher, and touches that it began */
