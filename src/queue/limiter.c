@@ -13,7 +13,9 @@ enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops, size_t s
                                     weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
     struct weir_allocator memory;
-    if (weiri_allocator_init(&memory, allocator, ret_error) != WEIR_OK) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK ||
+        weiri_allocator_init(&memory, allocator, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     size_t size = sizeof(weir_limiter) + self_size;
@@ -35,9 +37,7 @@ enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self
                                   const struct weir_allocator *allocator,
                                   weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("ops", ops, ret_error) != WEIR_OK ||
-        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
+    if (weiri_check_given("ops", ops, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     const struct {
@@ -53,11 +53,9 @@ enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self
                               required[i].name);
         }
     }
-    weir_limiter *limiter;
-    enum weir_status status = weiri_limiter_make(ops, 0, allocator, &limiter, ret_error);
+    enum weir_status status = weiri_limiter_make(ops, 0, allocator, ret_limiter, ret_error);
     if (status == WEIR_OK) {
-        limiter->self = self;
-        *ret_limiter = limiter;
+        (*ret_limiter)->self = self;
     }
     return status;
 }

@@ -46,7 +46,8 @@ void weiri_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t
 void weiri_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
 
 /* Makes the common part of a limiter. Its self is zeroed memory of self_size bytes, which is freed
- * with it; destroy frees only what self refers to. Errors: WEIR_EINVAL (allocator), WEIR_ENOMEM. */
+ * with it; destroy frees only what self refers to. Empties ret_error. Errors: WEIR_EINVAL
+ * (allocator, ret_limiter NULL), WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops,
                                                    size_t self_size,
                                                    const struct weir_allocator *allocator,
@@ -60,8 +61,8 @@ struct weiri_item_limiter {
 };
 
 /* Makes such a limiter with the functions ops; destroy frees the common part. What is remembered of
- * an item matters for memory_ns after its last use. Errors: WEIR_EINVAL (allocator), WEIR_ERANGE,
- * WEIR_ENOMEM. */
+ * an item matters for memory_ns after its last use. Errors: as weiri_limiter_make(), WEIR_ERANGE.
+ */
 WEIR_NODISCARD enum weir_status weiri_item_limiter_make(const struct weir_limiter_ops *ops,
                                                         size_t self_size, int64_t memory_ns,
                                                         const struct weir_limiter_options *options,

@@ -152,13 +152,8 @@ static const struct weir_limiter_ops item_ops = {
     .undo = give_back_of_item,
 };
 
-static enum weir_status check(double qps, uint64_t burst, weir_limiter **ret_limiter,
-                              struct weir_error *ret_error)
+static enum weir_status check(double qps, uint64_t burst, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
     if (!(qps > 0) || isinf(qps)) {
         return weiri_fail(ret_error, WEIR_ERANGE, "qps is %g: expected a number above 0", qps);
     }
@@ -174,19 +169,17 @@ enum weir_status weir_limiter_bucket_new(double qps, uint64_t burst,
                                          weir_limiter **ret_limiter, struct weir_error *ret_error)
     WEIRI_NO_TSA
 {
-    enum weir_status status = check(qps, burst, ret_limiter, ret_error);
-    weir_limiter *limiter;
+    enum weir_status status = check(qps, burst, ret_error);
     if (status == WEIR_OK) {
-        status =
-            weiri_limiter_make(&ops, sizeof(struct bucket_limiter), allocator, &limiter, ret_error);
+        status = weiri_limiter_make(&ops, sizeof(struct bucket_limiter), allocator, ret_limiter,
+                                    ret_error);
     }
     if (status == WEIR_OK) {
-        struct bucket_limiter *self = limiter->self;
+        struct bucket_limiter *self = (*ret_limiter)->self;
         weiri_mutex_init(&self->mutex);
         self->rate = (struct rate){qps, (double)burst};
         self->tokens = (double)burst;
         self->last_ns = INT64_MIN;
-        *ret_limiter = limiter;
     }
     return status;
 }
@@ -196,18 +189,16 @@ enum weir_status weir_limiter_item_bucket_new(double qps, uint64_t burst,
                                               weir_limiter **ret_limiter,
                                               struct weir_error *ret_error)
 {
-    enum weir_status status = check(qps, burst, ret_limiter, ret_error);
-    weir_limiter *limiter;
+    enum weir_status status = check(qps, burst, ret_error);
     if (status == WEIR_OK) {
         double fill_ns = 1e9 * ((double)burst / qps);
         status = weiri_item_limiter_make(&item_ops, sizeof(struct item_bucket_limiter),
                                          fill_ns < 0x1p63 ? (int64_t)fill_ns : INT64_MAX, options,
-                                         &limiter, ret_error);
+                                         ret_limiter, ret_error);
     }
     if (status == WEIR_OK) {
-        struct item_bucket_limiter *self = limiter->self;
-        self->rate = (struct rate){qps, (double)burst};
-        *ret_limiter = limiter;
+        ((struct item_bucket_limiter *)(*ret_limiter)->self)->rate =
+            (struct rate){qps, (double)burst};
     }
     return status;
 }

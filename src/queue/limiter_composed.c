@@ -110,8 +110,9 @@ static enum weir_status make(weir_limiter *const *limiters, size_t count,
     /* The caller's array of pointers is in memory, so a size of a few more bytes does not overflow.
      */
     size_t self_size = sizeof(struct composed) + count * sizeof(weir_limiter *);
-    weir_limiter *limiter; /* ret_limiter may point into the array */
-    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, &limiter, ret_error);
+    weir_limiter *limiter = NULL;
+    weir_limiter **ret_made = ret_limiter != NULL ? &limiter : NULL; /* it may be in the array */
+    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, ret_made, ret_error);
     if (status == WEIR_OK) {
         struct composed *self = limiter->self;
         self->max_ns = INT64_MAX;
@@ -146,9 +147,7 @@ enum weir_status weir_limiter_max_of_new(weir_limiter *const *limiters, size_t c
                                          const struct weir_allocator *allocator,
                                          weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("limiters", limiters, ret_error) != WEIR_OK ||
-        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
+    if (weiri_check_given("limiters", limiters, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (count == 0) {
@@ -165,9 +164,7 @@ enum weir_status weir_limiter_with_max_wait_new(weir_limiter *limiter, int64_t m
                                                 weir_limiter **ret_limiter,
                                                 struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("limiter", limiter, ret_error) != WEIR_OK ||
-        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
+    if (weiri_check_given("limiter", limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     enum weir_status status =
@@ -186,9 +183,7 @@ enum weir_status weir_limiter_with_jitter_new(weir_limiter *limiter, double frac
                                               weir_limiter **ret_limiter,
                                               struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("limiter", limiter, ret_error) != WEIR_OK ||
-        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
+    if (weiri_check_given("limiter", limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (!(fraction >= 0) || isinf(fraction)) {

@@ -5,10 +5,6 @@
 enum weir_status weir_limiter_default_new(const struct weir_limiter_options *options,
                                           weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
     const struct weir_allocator *allocator = options != NULL ? &options->allocator : NULL;
     weir_limiter *parts[2] = {NULL, NULL};
     enum weir_status status =

@@ -46,17 +46,14 @@ enum weir_status weiri_item_limiter_make(const struct weir_limiter_ops *ops, siz
     if (status != WEIR_OK) {
         return status;
     }
-    weir_limiter *limiter;
-    status = weiri_limiter_make(ops, self_size, &normal.allocator, &limiter, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    status = weiri_limiter_make(ops, self_size, &normal.allocator, ret_limiter, ret_error);
+    if (status == WEIR_OK) {
+        struct weiri_item_limiter *self = (*ret_limiter)->self;
+        weiri_mutex_init(&self->mutex);
+        weiri_remembered_init(&self->remembered, &(*ret_limiter)->allocator, normal.items_max,
+                              normal.forget_after_ns, weiri_random_seed());
     }
-    struct weiri_item_limiter *self = limiter->self;
-    weiri_mutex_init(&self->mutex);
-    weiri_remembered_init(&self->remembered, &limiter->allocator, normal.items_max,
-                          normal.forget_after_ns, weiri_random_seed());
-    *ret_limiter = limiter;
-    return WEIR_OK;
+    return status;
 }
 
 void weiri_item_limiter_destroy(void *self) WEIRI_NO_TSA
@@ -144,16 +141,14 @@ static enum weir_status make(const struct failure_limiter *answers,
 {
     int64_t longest_ns =
         answers->first_ns > answers->last_ns ? answers->first_ns : answers->last_ns;
-    weir_limiter *limiter;
-    enum weir_status status =
-        weiri_item_limiter_make(&ops, sizeof(*answers), longest_ns, options, &limiter, ret_error);
+    enum weir_status status = weiri_item_limiter_make(&ops, sizeof(*answers), longest_ns, options,
+                                                      ret_limiter, ret_error);
     if (status == WEIR_OK) {
-        struct failure_limiter *self = limiter->self;
+        struct failure_limiter *self = (*ret_limiter)->self;
         self->first_ns = answers->first_ns;
         self->last_ns = answers->last_ns;
         self->first_count = answers->first_count;
         self->is_doubling = answers->is_doubling;
-        *ret_limiter = limiter;
     }
     return status;
 }
@@ -163,10 +158,6 @@ enum weir_status weir_limiter_exponential_new(int64_t base_ns, int64_t max_ns,
                                               weir_limiter **ret_limiter,
                                               struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
     if (weiri_check_number("base_ns", base_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
@@ -184,10 +175,6 @@ enum weir_status weir_limiter_fast_slow_new(int64_t fast_ns, int64_t slow_ns, ui
                                             weir_limiter **ret_limiter,
                                             struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
     if (weiri_check_number("fast_ns", fast_ns, 0, INT64_MAX, ret_error) != WEIR_OK ||
         weiri_check_number("slow_ns", slow_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
