@@ -15,7 +15,7 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * What operators do with a broker's jobs. All functions are thread-safe. */
+ * What operators do with a broker's jobs. */
 
 /** Deletes jobs that are delayed, ready, buried or archived. ret_statuses receives one status for
  * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
@@ -32,16 +32,15 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove_ids(weir_broker *bro
                                                                 struct weir_error *ret_error);
 
 /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. ret_statuses
- * are those of weir_broker_remove_ids(), and WEIR_ESTATE for a job that is delayed or ready.
- * Errors: as weir_broker_remove_ids(). */
+ * has WEIR_ESTATE too, for a job that is delayed or ready. Errors: as weir_broker_remove_ids(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
 /** Buries jobs that are delayed or ready. reason (may be NULL: none) is kept, cut to
- * WEIR_REASON_SIZE; a cluster keeps none. ret_statuses are those of weir_broker_remove_ids(), and
- * WEIR_ESTATE for a job that is buried already. Errors: as weir_broker_remove_ids(). */
+ * WEIR_REASON_SIZE; a cluster keeps none. ret_statuses has WEIR_ESTATE too, for a job that is
+ * buried already. Errors: as weir_broker_remove_ids(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               const char *reason,
@@ -50,10 +49,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
 
 /** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not have
  * had a job. They keep all but their tube: ids, run times, keys, attempts, reasons. ret_statuses
- * are those of weir_broker_remove_ids(), and WEIR_EBUSY also where a job of that tube has the same
- * key, WEIR_ESTATE for an archived job. All are moved in one transaction. For another broker see
- * weir_broker_move(). Errors: as weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
- * cluster). */
+ * has WEIR_EBUSY also where a job of that tube has the same key, and WEIR_ESTATE for an archived
+ * job. All are moved in one transaction. For another broker see weir_broker_move(). Errors: as
+ * weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               const char *tube,
@@ -253,9 +251,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker,
 /** What weir_broker_repair() found. */
 struct weir_repair_counts {
     uint64_t jobs;    /**< Jobs that were checked. */
-    uint64_t damaged; /**< Of them those whose state is none, and those whose bodies are damaged:
-                           they are buried, the second unless a worker has them, or they are
-                           archived. */
+    uint64_t damaged; /**< Of them those in no known state, and those whose bodies are damaged: they
+                           are buried, the second unless a worker has them, or they are archived. */
     uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */
 };
 

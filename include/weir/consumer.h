@@ -53,8 +53,8 @@ typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outco
  * is of none. Valid as long as the handler's. */
 WEIR_API const struct weir_job *weir_job_of(weir_context *context);
 
-/** What a handler tells of its run beside its explanation (weir_context_explain()), for the job's
- * history (weir_broker_attempts()). Zero means nothing, for every field. */
+/** What a handler tells of its run beside its explanation, for the job's history
+ * (weir_broker_attempts()). Zero means nothing, for every field. */
 struct weir_run_details {
     const void *tail;    /**< Its last output. The last bytes are kept, from the start of a UTF-8
                               character on; NULs become '?'. */
@@ -66,15 +66,15 @@ struct weir_run_details {
 };
 
 /** Tells of a run, from its handler, on its thread; the last call counts. Copies. A cluster keeps
- * none of it but retry_ns. Errors: WEIR_EINVAL (details, a negative retry_ns, or a context that is
- * not of a consumer's run). */
+ * only retry_ns. Errors: WEIR_EINVAL (details, a negative retry_ns, or a context that is not of a
+ * consumer's run). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context,
                                                            const struct weir_run_details *details);
 
-/** Tells how far a run is, in percent, from its handler, on its thread: weir_broker_peek() and the
- * like show it. Does not block: it is written within a second or so, the last of several. A cluster
- * keeps none of it. Errors: WEIR_EINVAL (a context that is not of a consumer's run), WEIR_ERANGE
- * (not from 0 to 100). */
+/** Tells how far a run is, in percent, from its handler, on its thread, for weir_broker_peek().
+ * Does not block: it is written within a second or so, the last of several. A cluster keeps none.
+ * Errors: WEIR_EINVAL (a context that is not of a consumer's run), WEIR_ERANGE (not from 0 to
+ * 100). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_progress(weir_context *context, int32_t percent);
 
 #define WEIR_CONSUMER_TUBES_MAX 64 /**< Most tubes of one consumer. */
@@ -101,17 +101,16 @@ struct weir_consumer_options {
     int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
     uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
-    const struct weir_tube_weight *tubes; /**< Instead of one tube, which is NULL then: several
-                                               different ones. Of those that have ready jobs, each
-                                               has its weight's share, counted in jobs. Borrowed
-                                               during weir_consumer_new(). */
-    size_t tube_count;                    /**< Of tubes; at most WEIR_CONSUMER_TUBES_MAX. */
+    /** Several different tubes, instead of one, which is NULL then. Of those with ready jobs each
+     * has its weight's share, counted in jobs. Borrowed during weir_consumer_new(). */
+    const struct weir_tube_weight *tubes;
+    size_t tube_count; /**< Of tubes; at most WEIR_CONSUMER_TUBES_MAX. */
     double rate; /**< Runs begin at most so many times a second, with 10 ms of them at once; 0: any
                       number. A job is not reserved before it may begin. */
-    const struct weir_stamp *stamps; /**< Middleware (weir/stamp.h): functions around each call of
-                                          handler, the first outermost; copied, their args borrowed
-                                          until free. weir_job_of() tells them the job. */
-    size_t stamp_count;              /**< Of stamps. */
+    /** Functions around each call of handler (weir/stamp.h); copied, their args borrowed until
+     * free. weir_job_of() tells them the job. */
+    const struct weir_stamp *stamps;
+    size_t stamp_count;    /**< Of stamps. */
     weir_metrics *metrics; /**< Borrowed until free: shows the workers and their runs as those of a
                                 pool (weir/metrics.h), under name; NULL: nowhere. */
     const char *name;      /**< Copied; needed with metrics. Also begins lines in the log. */

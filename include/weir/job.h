@@ -115,9 +115,8 @@ struct weir_job {
 WEIR_API WEIR_NODISCARD enum weir_status weir_headers_check(const char *headers,
                                                             size_t *ret_offset);
 
-/** The value of a job's header, of *ret_size bytes (ret_size may be NULL); it ends with its line
- * and has no NUL. Valid as long as the job. NULL: it has none of this name, or job or name is
- * NULL. */
+/** The value of a job's header, of *ret_size bytes (ret_size may be NULL), not NUL-terminated.
+ * Valid as long as the job. NULL: it has none of this name, or job or name is NULL. */
 WEIR_API const char *weir_job_header(const struct weir_job *job, const char *name,
                                      size_t *ret_size);
 

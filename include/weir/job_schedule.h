@@ -50,17 +50,15 @@ enum weir_job_schedule_flags {
 /** A schedule to be kept. Zero means the default of every field but those that are required.
  * Everything is borrowed during the call. */
 struct weir_job_schedule_options {
-    const char *name; /**< Required; borrowed during the call; unique in the store; of the same
-                           characters as a tube's (weir_tube_check()). */
-    const char *tube; /**< Required; borrowed during the call. */
-    const char *cron; /**< The firings, with seconds where it has six fields; borrowed during the
-                           call; NULL: those of interval_ns. */
-    const char *zone; /**< The zone of cron where that names none; borrowed during the call; NULL:
-                           the system's. */
-    int64_t interval_ns;     /**< Between firings; at least 100 ms; 0: those of cron. */
-    int64_t first_at_ns;     /**< The first firing, or with cron the earliest time of it, in
-                                  nanoseconds since the Unix epoch; 0: interval_ns from now, or the
-                                  next firing of cron. */
+    const char *name; /**< Required; borrowed; unique in the store; of a tube's characters
+                           (weir_tube_check()). */
+    const char *tube; /**< Required; borrowed. */
+    const char *cron; /**< The firings, with seconds where it has six fields; borrowed; NULL: by
+                           interval_ns. */
+    const char *zone; /**< The zone of cron where that names none; borrowed; NULL: the system's. */
+    int64_t interval_ns; /**< Between firings; at least 100 ms; 0: those of cron. */
+    int64_t first_at_ns; /**< The first firing, or with cron the earliest time of it; 0: interval_ns
+                              from now, or the next firing of cron. */
     struct weir_body body;   /**< Of each job. */
     int64_t ttr_ns;          /**< Of each job; 0: 60 s; at least 100 ms. */
     int32_t priority;        /**< Of each job. */
@@ -100,14 +98,13 @@ struct weir_job_schedule {
  * return. Consumers need not be started again. Errors: WEIR_EINVAL (options, name, tube, an
  * expression, both cron and interval_ns or neither), WEIR_ETOOBIG (name, tube, cron, zone, body),
  * WEIR_ERANGE (a negative number, or a small or large one; firings less than 100 ms apart),
- * WEIR_ENOTFOUND (the zone), WEIR_ENOTSUP, WEIR_EACCESS (the broker is read-only), those of the
- * storage. */
+ * WEIR_ENOTFOUND (the zone), WEIR_ENOTSUP, WEIR_EACCESS (read-only), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_put(
     weir_broker *broker, const struct weir_job_schedule_options *options,
     struct weir_error *ret_error);
 
 /** Removes a schedule. Jobs that it put stay. Errors: WEIR_EINVAL, WEIR_ENOTFOUND, WEIR_ENOTSUP,
- * WEIR_EACCESS (the broker is read-only), and those of the storage. */
+ * WEIR_EACCESS (read-only), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_remove(weir_broker *broker,
                                                                      const char *name,
                                                                      struct weir_error *ret_error);

@@ -154,11 +154,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
  * changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
 
-/** Runs a task once, soon: weir_envelope_new() with the pool's allocator, weir_pool_send() and
- * weir_envelope_unref() in one call. The task has no deadline, and is not tried again: an envelope
- * has these. payload is passed to it; taken where release is not NULL, else borrowed until the pool
- * has told of the end. Errors: WEIR_EFULL, WEIR_ESHUTDOWN and WEIR_ENOMEM, as a send, WEIR_EINVAL;
- * the payload is then the caller's. */
+/** Runs a task once, soon: an envelope from the pool's allocator, without a deadline or retries.
+ * payload is passed to it; taken where release is not NULL, else borrowed until the pool has told
+ * of the end. Errors: WEIR_EFULL, WEIR_ESHUTDOWN and WEIR_ENOMEM, as a send, WEIR_EINVAL; the
+ * payload is then the caller's. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_run(weir_pool *pool, weir_invoke_fn *task,
                                                        void *payload, weir_release_fn *release);
 

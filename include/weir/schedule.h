@@ -21,10 +21,10 @@ WEIR_BEGIN_DECLS
  * either. With a fixed delay neither happens, since the next firing is set when a run ends.
  *
  * The firings of a cron expression are times of the system's wall clock. In a pool on a manual
- * clock they are times of that clock, taken as nanoseconds since the Unix epoch. A wall clock may
- * be set. If it is set forward, firings pass. If it is set back by three hours or less, the pool
- * waits for the next firing and runs nothing twice. If it is set back further, the schedule begins
- * anew from the time that the clock shows. The pool notices within a minute that the clock was set.
+ * clock they are times of that clock, taken as nanoseconds since the Unix epoch. If a wall clock is
+ * set forward, firings pass. If it is set back by three hours or less, the pool waits for the next
+ * firing and runs nothing twice; further back, and the schedule begins anew from the time that the
+ * clock shows. The pool notices within a minute.
  *
  * A firing at WEIR_FOREVER, such as one interval of WEIR_FOREVER from now, never comes, also where
  * the clock shows that time. An envelope whose next firing never comes stays in flight and waits

@@ -37,8 +37,7 @@ struct sqlite3; /* sqlite3.h */
  * keep it short. Others wait, and after their busy_ns are WEIR_ETIMEDOUT. The power may fail at any
  * moment: after a commit that was WEIR_OK all is there, after any other end nothing.
  *
- * A transaction object is used by one thread at a time; in a child after fork() each call is
- * WEIR_EFORKED. */
+ * A transaction object is used by one thread at a time. */
 
 /** A connection of the program's, and its transactions one after another. Opaque. */
 typedef struct weir_transaction weir_transaction;
