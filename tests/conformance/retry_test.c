@@ -32,17 +32,25 @@ static void wait_exactly(struct script *script, int runs, int64_t delay_ns)
     CHECK_STATUS(weir_clock_advance(script->clock, 1), WEIR_OK);
 }
 
+/* So many runs, 5 ms, 10 ms and so on after one another; the last one ends the envelope. */
+static void expect_runs(struct script *script, int runs, enum weir_ended_reason reason)
+{
+    for (int i = 1; i < runs; i++) {
+        wait_exactly(script, i, WEIR_MS(5) << (i - 1));
+    }
+    script_wait(script, runs);
+    script_pass_by(script);
+    CHECK_INT(script->ended.reason, ==, reason);
+}
+
 TEST(without_hook, "attempts alone retry: the run after the last one that may fail is not made")
 {
     struct script script;
     struct weir_envelope_options options = without_hook(&script, SCRIPT_RUNS);
     script_start(&script, &options, NULL);
-    wait_exactly(&script, 1, WEIR_MS(5));
-    wait_exactly(&script, 2, WEIR_MS(10));
-    script_wait(&script, 3);
+    expect_runs(&script, 3, WEIR_ENDED_EXHAUSTED);
     script_end(&script, 3, 0);
     CHECK_STRING(script.steps, "invoke outcome invoke outcome invoke outcome");
-    CHECK_INT(script.ended.reason, ==, WEIR_ENDED_EXHAUSTED);
     CHECK_INT(script.ended.runs, ==, 3);
     CHECK_INT(script.attempt, ==, 3);
     CHECK_INT(counts_of(script.pool).retries, ==, 2);
@@ -56,9 +64,8 @@ TEST(one_attempt, "one attempt is one run")
     struct weir_envelope_options options = without_hook(&script, 1);
     options.retry.attempts = 1;
     script_start(&script, &options, NULL);
-    script_wait(&script, 1);
+    expect_runs(&script, 1, WEIR_ENDED_EXHAUSTED);
     script_end(&script, 1, 0);
-    CHECK_INT(script.ended.reason, ==, WEIR_ENDED_EXHAUSTED);
     script_fini(&script);
 }
 
@@ -68,11 +75,7 @@ TEST(succeeds, "a retry that succeeds ends the envelope as done, and its attempt
     struct weir_envelope_options options = without_hook(&script, 2);
     script.statuses[3] = WEIR_EUSER;
     script_start(&script, &options, NULL);
-    wait_exactly(&script, 1, WEIR_MS(5));
-    wait_exactly(&script, 2, WEIR_MS(10));
-    script_wait(&script, 3);
-    script_pass_by(&script);
-    CHECK_INT(script.ended.reason, ==, WEIR_ENDED_DONE);
+    expect_runs(&script, 3, WEIR_ENDED_DONE);
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
     wait_exactly(&script, 4, WEIR_MS(5));
     script_wait(&script, 5);
@@ -87,10 +90,8 @@ TEST(panics, "a run that panicked is tried again too")
     struct weir_envelope_options options = without_hook(&script, 0);
     script.statuses[0] = WEIR_EPANIC;
     script_start(&script, &options, NULL);
-    wait_exactly(&script, 1, WEIR_MS(5));
-    script_wait(&script, 2);
+    expect_runs(&script, 2, WEIR_ENDED_DONE);
     script_end(&script, 2, 0);
-    CHECK_INT(script.ended.reason, ==, WEIR_ENDED_DONE);
     script_fini(&script);
 }
 
