@@ -97,8 +97,10 @@ const char *weir_node_state_name(enum weir_node_state state)
 enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                     struct weir_error *ret_error)
 {
-    enum weir_status status =
-        weiri_broker_enter_for(broker, false, "path", path != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("path", path, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }

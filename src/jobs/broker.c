@@ -153,11 +153,11 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
     struct weiri_url parts;
     weir_broker *broker = NULL;
     weiri_error_clear(ret_error);
-    enum weir_status status = weiri_check_given("ret_broker", ret_broker, ret_error);
-    if (status == WEIR_OK) {
-        status = make_broker(options, clocks, &broker, ret_error);
+    if (weiri_check_given("ret_broker", ret_broker, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
-    if (status != WEIR_OK) {
+    enum weir_status status = make_broker(options, clocks, &broker, ret_error);
+    if (broker == NULL) {
         return status;
     }
     status = weiri_url_parse(url, &parts, ret_error);

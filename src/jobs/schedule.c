@@ -136,7 +136,10 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
 {
     struct weiri_plan plan = {0};
     struct weiri_schedule_put put = {.plan = &plan};
-    enum weir_status status = enter(broker, true, "options", options != NULL, ret_error);
+    enum weir_status status = enter(broker, true, "", true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("options", options, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }

@@ -49,9 +49,10 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
 static enum weir_status run(const weir_transaction *transaction, enum weiri_transaction_step step,
                             struct weir_error *ret_error)
 {
-    enum weir_status status = transaction == NULL
-                                  ? weiri_check_given("transaction", NULL, ret_error)
-                                  : weiri_broker_enter(transaction->broker, true, ret_error);
+    if (weiri_check_given("transaction", transaction, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    enum weir_status status = weiri_broker_enter(transaction->broker, true, ret_error);
     return status == WEIR_OK ? transaction->broker->ops->transaction_step(transaction->own, step,
                                                                           NULL, NULL, ret_error)
                              : status;

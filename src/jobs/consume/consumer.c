@@ -167,8 +167,10 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
 {
     struct weir_consumer_options copy = {0};
-    enum weir_status status =
-        weiri_broker_enter_for(broker, true, "ret_consumer", ret_consumer != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("ret_consumer", ret_consumer, ret_error);
+    }
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);
     }
@@ -227,8 +229,9 @@ void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state
 
 static enum weir_status enter(const weir_consumer *consumer, struct weir_error *ret_error)
 {
-    return consumer == NULL ? weiri_check_given("consumer", NULL, ret_error)
-                            : weiri_broker_enter(consumer->broker, false, ret_error);
+    return weiri_check_given("consumer", consumer, ret_error) != WEIR_OK
+               ? WEIR_EINVAL
+               : weiri_broker_enter(consumer->broker, false, ret_error);
 }
 
 enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error *ret_error)
