@@ -19,11 +19,13 @@ struct request {
     bool is_retry; /* counts as one in metrics */
 };
 
-/* Checks a caller's options and copies them. No other function reads them. */
-static enum weir_status normalize(struct request *dst, const struct weir_add_options *src)
+/* Checks a caller's queue and options, and copies these. No other function reads them. */
+static enum weir_status normalize(const weir_queue *queue, struct request *dst,
+                                  const struct weir_add_options *src)
 {
     struct weir_add_options options = src != NULL ? *src : (struct weir_add_options){0};
-    if ((options.flags & ~FLAGS_KNOWN) != 0) {
+    if (!weiri_queue_is_valid(queue) || (options.flags & ~FLAGS_KNOWN) != 0 ||
+        (options.priority != 0 && !queue->core.has_priorities)) {
         return WEIR_EINVAL;
     }
     *dst = (struct request){.delay_ns = options.delay_ns,
@@ -70,12 +72,6 @@ static enum weir_status add_all(weir_queue *queue, const struct weir_key *keys, 
     return status;
 }
 
-/* Checks the request of an add. */
-static enum weir_status check_request(const weir_queue *queue, const struct request *request)
-{
-    return request->priority != 0 && !queue->core.has_priorities ? WEIR_EINVAL : WEIR_OK;
-}
-
 /* Adds one key. */
 static enum weir_status add(weir_queue *queue, struct weir_key key, const struct request *request,
                             enum weir_added *ret_added)
@@ -84,9 +80,6 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     struct request effective = *request;
     int64_t start_ns = 0;
     enum weir_status status = weiri_queue_check(queue, key);
-    if (status == WEIR_OK) {
-        status = check_request(queue, request);
-    }
     if (status == WEIR_OK && (request->delay_ns > 0 || request->is_limited)) {
         start_ns = weir_clock_now(queue->clock);
     }
@@ -142,7 +135,7 @@ enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
                                      enum weir_added *ret_added)
 {
     struct request request;
-    if (options == NULL || normalize(&request, options) != WEIR_OK) {
+    if (options == NULL || normalize(queue, &request, options) != WEIR_OK) {
         return weiri_queue_refusal(queue);
     }
     return add(queue, key, &request, ret_added);
@@ -152,11 +145,11 @@ enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *
                                       const struct weir_add_options *options)
 {
     struct request request;
-    if (!weiri_queue_is_valid(queue) || (keys == NULL && count > 0) ||
-        normalize(&request, options) != WEIR_OK || request.is_limited) {
+    if ((keys == NULL && count > 0) || normalize(queue, &request, options) != WEIR_OK ||
+        request.is_limited) {
         return weiri_queue_refusal(queue);
     }
-    enum weir_status status = check_request(queue, &request);
+    enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = weiri_queue_check(queue, keys[i]);
     }

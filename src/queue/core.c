@@ -425,9 +425,9 @@ void weiri_core_drop_waiting(struct weiri_core *core)
 void weiri_core_fini(struct weiri_core *core)
 {
     weiri_core_drop_waiting(core);
-    for (struct weir_item *item = weiri_core_first(core); item != NULL;
-         item = weiri_core_first(core)) {
-        (void)weiri_core_cancel(core, item);
+    struct weir_item *first;
+    while ((first = weiri_core_first(core)) != NULL) {
+        (void)weiri_core_cancel(core, first);
     }
     while (core->first_processing != NULL) {
         (void)weiri_core_cancel(core, core->first_processing); /* it is no longer dirty */

@@ -40,18 +40,13 @@ enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self
     if (weiri_check_given("ops", ops, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    const struct {
-        const char *name;
-        bool is_there;
-    } required[] = {{"when", ops->when != NULL},
-                    {"forget", ops->forget != NULL},
-                    {"num_requeues", ops->num_requeues != NULL},
-                    {"destroy", ops->destroy != NULL}};
-    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
-        if (!required[i].is_there) {
-            return weiri_fail(ret_error, WEIR_EINVAL, "ops->%s is NULL: expected a function",
-                              required[i].name);
-        }
+    const char *missing = ops->when == NULL           ? "when"
+                          : ops->forget == NULL       ? "forget"
+                          : ops->num_requeues == NULL ? "num_requeues"
+                          : ops->destroy == NULL      ? "destroy"
+                                                      : NULL;
+    if (missing != NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "ops->%s is NULL: expected a function", missing);
     }
     enum weir_status status = weiri_limiter_make(ops, 0, allocator, ret_limiter, ret_error);
     if (status == WEIR_OK) {

@@ -63,23 +63,25 @@ void weiri_item_limiter_destroy(void *self) WEIRI_NO_TSA
     weiri_mutex_fini(&limiter->mutex);
 }
 
-struct failure_limiter {
-    struct weiri_item_limiter item;
-
-    /* Immutable: the answers. */
+struct answers {
     int64_t first_ns;
     int64_t last_ns;
     uint64_t first_count; /* unless is_doubling */
     bool is_doubling;
 };
 
+struct failure_limiter {
+    struct weiri_item_limiter item;
+    struct answers answers; /* immutable */
+};
+
 /* The answer to a failure that follows `before` others; at most the longer of the two waits. */
-static int64_t answer_after(const struct failure_limiter *limiter, uint64_t before)
+static int64_t answer_after(const struct answers *answers, uint64_t before)
 {
-    if (limiter->is_doubling) {
-        return weiri_time_shift(limiter->first_ns, before, limiter->last_ns);
+    if (answers->is_doubling) {
+        return weiri_time_shift(answers->first_ns, before, answers->last_ns);
     }
-    return before < limiter->first_count ? limiter->first_ns : limiter->last_ns;
+    return before < answers->first_count ? answers->first_ns : answers->last_ns;
 }
 
 static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
@@ -90,7 +92,7 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
     weiri_mutex_lock(&item->mutex);
     struct weiri_memory *memory = weiri_remembered_use(&item->remembered, key, now_ns, &last_ns);
     if (memory != NULL) {
-        *ret_delay_ns = answer_after(limiter, memory->failures);
+        *ret_delay_ns = answer_after(&limiter->answers, memory->failures);
         memory->failures += memory->failures < UINT64_MAX;
     }
     weiri_mutex_unlock(&item->mutex);
@@ -135,20 +137,16 @@ static const struct weir_limiter_ops ops = {
     .undo = undo,
 };
 
-static enum weir_status make(const struct failure_limiter *answers,
+static enum weir_status make(const struct answers *answers,
                              const struct weir_limiter_options *options, weir_limiter **ret_limiter,
                              struct weir_error *ret_error)
 {
     int64_t longest_ns =
         answers->first_ns > answers->last_ns ? answers->first_ns : answers->last_ns;
-    enum weir_status status = weiri_item_limiter_make(&ops, sizeof(*answers), longest_ns, options,
-                                                      ret_limiter, ret_error);
+    enum weir_status status = weiri_item_limiter_make(&ops, sizeof(struct failure_limiter),
+                                                      longest_ns, options, ret_limiter, ret_error);
     if (status == WEIR_OK) {
-        struct failure_limiter *self = (*ret_limiter)->self;
-        self->first_ns = answers->first_ns;
-        self->last_ns = answers->last_ns;
-        self->first_count = answers->first_count;
-        self->is_doubling = answers->is_doubling;
+        ((struct failure_limiter *)(*ret_limiter)->self)->answers = *answers;
     }
     return status;
 }
@@ -166,7 +164,7 @@ enum weir_status weir_limiter_exponential_new(int64_t base_ns, int64_t max_ns,
                           "max_ns is %" PRId64 ": expected at least base_ns, %" PRId64, max_ns,
                           base_ns);
     }
-    struct failure_limiter answers = {.first_ns = base_ns, .last_ns = max_ns, .is_doubling = true};
+    struct answers answers = {.first_ns = base_ns, .last_ns = max_ns, .is_doubling = true};
     return make(&answers, options, ret_limiter, ret_error);
 }
 
@@ -179,7 +177,6 @@ enum weir_status weir_limiter_fast_slow_new(int64_t fast_ns, int64_t slow_ns, ui
         weiri_check_number("slow_ns", slow_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
-    struct failure_limiter answers = {
-        .first_ns = fast_ns, .last_ns = slow_ns, .first_count = fast_count};
+    struct answers answers = {.first_ns = fast_ns, .last_ns = slow_ns, .first_count = fast_count};
     return make(&answers, options, ret_limiter, ret_error);
 }

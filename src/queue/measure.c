@@ -18,6 +18,9 @@ static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
 enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics, const char *name,
                                      struct weir_error *ret_error)
 {
+    if (metrics == NULL) {
+        return WEIR_OK;
+    }
     queue->name = weiri_copy_string(&queue->core.allocator, name);
     if (queue->name == NULL) {
         return WEIR_ENOMEM;

@@ -198,12 +198,10 @@ enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_q
         weiri_release(&normal.allocator, queue, sizeof(*queue));
         return weiri_explain(ret_error, status);
     }
-    if (normal.metrics != NULL) {
-        status = weiri_queue_publish(queue, normal.metrics, normal.name, ret_error);
-        if (status != WEIR_OK) {
-            weir_queue_free(queue);
-            return weiri_explain(ret_error, status);
-        }
+    status = weiri_queue_publish(queue, normal.metrics, normal.name, ret_error);
+    if (status != WEIR_OK) {
+        weir_queue_free(queue);
+        return weiri_explain(ret_error, status);
     }
     *ret_queue = queue;
     return WEIR_OK;

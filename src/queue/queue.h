@@ -81,7 +81,7 @@ void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->mutex);
 void weiri_queue_sleep_locked(weir_queue *queue, struct weiri_waiters *waiters, int64_t limit_ns)
     WEIRI_REQUIRES(queue->mutex);
 
-/* Shows the queue's metrics in a registry, under a name, or takes them out again. WEIR_ENOMEM,
+/* Shows the queue's metrics in a registry, if any, or takes them out again. WEIR_ENOMEM,
  * WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8), WEIR_EFORKED (the
  * registry is another process's). */
 WEIR_NODISCARD enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics,
