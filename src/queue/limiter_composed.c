@@ -107,12 +107,13 @@ static enum weir_status make(weir_limiter *const *limiters, size_t count,
                              const struct weir_allocator *allocator, weir_limiter **ret_limiter,
                              struct weir_error *ret_error)
 {
-    /* The caller's array of pointers is in memory, so a size of a few more bytes does not overflow.
-     */
+    /* The caller's array is in memory, so a size of a few more bytes does not overflow. */
     size_t self_size = sizeof(struct composed) + count * sizeof(weir_limiter *);
-    weir_limiter *limiter = NULL;
-    weir_limiter **ret_made = ret_limiter != NULL ? &limiter : NULL; /* it may be in the array */
-    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, ret_made, ret_error);
+    weir_limiter *limiter; /* ret_limiter may point into the array */
+    enum weir_status status = weiri_check_given("ret_limiter", ret_limiter, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_limiter_make(&ops, self_size, allocator, &limiter, ret_error);
+    }
     if (status == WEIR_OK) {
         struct composed *self = limiter->self;
         self->max_ns = INT64_MAX;
@@ -126,8 +127,7 @@ static enum weir_status make(weir_limiter *const *limiters, size_t count,
     return status;
 }
 
-/* Whether no limiter is NULL or listed twice. One that is listed twice would count each try twice.
- */
+/* Whether none is NULL or listed twice, which would count each try twice. */
 static bool are_distinct(weir_limiter *const *limiters, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
