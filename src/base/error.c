@@ -71,9 +71,3 @@ enum weir_status weiri_check_flags(uint32_t flags, uint32_t known, struct weir_e
                : weiri_fail(ret_error, WEIR_EINVAL, "flags is 0x%x: expected only bits of 0x%x",
                             (unsigned)flags, (unsigned)known);
 }
-
-enum weir_status weiri_check_given(const char *name, const void *pointer,
-                                   struct weir_error *ret_error)
-{
-    return pointer != NULL ? WEIR_OK : weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", name);
-}

@@ -33,7 +33,15 @@ WEIR_NODISCARD enum weir_status weiri_check_flags(uint32_t flags, uint32_t known
                                                   struct weir_error *ret_error);
 
 /* WEIR_EINVAL, and a text, where the pointer of this name is NULL. */
-WEIR_NODISCARD enum weir_status weiri_check_given(const char *name, const void *pointer,
-                                                  struct weir_error *ret_error);
+WEIR_NODISCARD static inline enum weir_status weiri_check_given(const char *name,
+                                                                const void *pointer,
+                                                                struct weir_error *ret_error)
+{
+    if (pointer == NULL) {
+        (void)weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", name);
+        return WEIR_EINVAL;
+    }
+    return WEIR_OK;
+}
 
 #endif
