@@ -34,11 +34,12 @@ struct weir_tube_policy {
     int64_t archive_ns;     /**< A job that is done is kept so long (WEIR_FOREVER: without end), in
                                  the state WEIR_JOB_ARCHIVED, with its attempts; 0: not at all. */
     uint64_t archive_count; /**< At most so many are kept, the newest; 0: any number. */
-    int64_t late_ns;        /**< Later than this is late; 0: 30 minutes. Not with WEIR_LATE_RUN. */
-    uint32_t late;          /**< Of enum weir_late. */
-    uint32_t group_limit;   /**< No job is reserved whose group has so many that are reserved, by
-                                 all processes together; 0: any number. Lowering it lets what runs
-                                 go on. */
+    int64_t late_ns; /**< Later than this is late, whatever held the job back, its group's limit
+                        too; 0: 30 minutes. Not with WEIR_LATE_RUN. */
+    uint32_t late;   /**< Of enum weir_late. */
+    uint32_t group_limit; /**< No job is reserved whose group has so many that are reserved, by
+                               all processes together; 0: any number. Lowering it lets what runs
+                               go on. */
 };
 
 /** What a policy has done so far. */

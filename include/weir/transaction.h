@@ -31,7 +31,7 @@ struct sqlite3; /* sqlite3.h */
  * neither checkpoints nor other processes of weir in time. Connections that only read are opened
  * read-only (SQLITE_OPEN_READONLY): another one would checkpoint when it is closed. The program's
  * tables, views, indexes and triggers are on no table of weir's, and have none of its names: tubes,
- * jobs, bodies, boots, pauses, attempts, keys, schedules, policies, and those names with an ending.
+ * jobs, bodies, marks, pauses, attempts, keys, schedules, policies, and those names with an ending.
  *
  * A transaction excludes all other writers of the store, the program's own puts by the broker too:
  * keep it short. Others wait, and after their busy_ns are WEIR_ETIMEDOUT. The power may fail at any

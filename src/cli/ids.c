@@ -69,6 +69,7 @@ static int change(weir_broker *broker, const struct arguments *arguments,
         printed = print_result(verb, id, statuses[i], json);
         if (statuses[i] != WEIR_OK) {
             int left = tell_left(verb, id, statuses[i], &error);
+            error.text[0] = statuses[i] == WEIR_EUNKNOWN ? '\0' : error.text[0]; /* of the first */
             code = code == EX_OK ? left : code;
         }
     }

@@ -101,16 +101,16 @@ static int set_policy(struct run *run, const struct setup *setup, const struct s
                : code;
 }
 
-/* Makes them what the file says, and removes the schedules that the file had before. Others in the
- * store are not its business. */
+/* Makes those that are new or changed what the file says, and removes the schedules that the file
+ * had before. Others in the store are not its business. */
 static void follow_entries(struct run *run, const struct setup *before)
 {
     const struct setup *setup = &run->setup;
     for (size_t i = 0; i < setup->count; i++) {
         const struct section *section = setup->sections[i];
-        if (section->kind == SECTION_SCHEDULE) {
+        if (section->kind == SECTION_SCHEDULE && !setup_has(before, section)) {
             fail(run, put_schedule(run, setup, section));
-        } else if (section->kind == SECTION_TUBE) {
+        } else if (section->kind == SECTION_TUBE && !setup_has(before, section)) {
             fail(run, set_policy(run, setup, section));
         }
     }

@@ -102,15 +102,6 @@ struct section *setup_find(const struct setup *setup, enum section_kind kind, co
     return NULL;
 }
 
-bool setup_has(const struct setup *setup, const struct section *section)
-{
-    bool has = false;
-    for (size_t i = 0; i < setup->count && !has; i++) {
-        has = setup->sections[i] == section;
-    }
-    return has;
-}
-
 struct setting *section_find(const struct section *section, const char *name)
 {
     for (size_t i = 0; i < section->count; i++) {
@@ -137,6 +128,15 @@ bool section_equal(const struct section *a, const struct section *b)
         equal = setting_equal(&a->settings[i], section_find(b, a->settings[i].kind->name));
     }
     return equal;
+}
+
+bool setup_has(const struct setup *setup, const struct section *section)
+{
+    bool has = false;
+    for (size_t i = 0; i < setup->count && !has; i++) {
+        has = setup->sections[i] != NULL && section_equal(setup->sections[i], section);
+    }
+    return has;
 }
 
 void setup_keep(struct setup *before, struct setup *next)

@@ -65,7 +65,7 @@ int setup_read(const char *path, struct setup *ret_setup);
 
 /* The section of this kind and title; NULL: there is none. */
 struct section *setup_find(const struct setup *setup, enum section_kind kind, const char *title);
-/* Is it this object? */
+/* Has it a section that says the same? */
 bool setup_has(const struct setup *setup, const struct section *section);
 /* The setting of that name; NULL: it was not given. */
 struct setting *section_find(const struct section *section, const char *name);

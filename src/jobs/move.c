@@ -3,7 +3,6 @@
 #include "jobs/core/move.h"
 
 #include "base/error.h"
-#include "base/time.h"
 #include "jobs/broker.h"
 
 enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char *tube,
@@ -28,10 +27,9 @@ enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char
     if (status != WEIR_OK) {
         return status;
     }
-    struct weiri_move move = {
-        .tube = tube, .from = from, .to = to, .fn = fn, .arg = arg, .oldest_ns = INT64_MIN};
+    struct weiri_move move = {.tube = tube, .from = from, .to = to, .fn = fn, .arg = arg};
     if (policy.late != WEIR_LATE_RUN) {
-        move.oldest_ns = weiri_time_sub(to->config.now(to->config.now_arg), policy.late_ns / 2);
+        move.late_ns = policy.late_ns;
     }
     status = from->ops->move(from->store, &move, ret_error);
     if (ret_counts != NULL) {

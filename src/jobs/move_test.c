@@ -185,6 +185,43 @@ TEST(overdue, "a job that the target's tube would find late gets the present as 
     weir_broker_close(to);
 }
 
+static int count_later(const struct weir_job *job, void *arg)
+{
+    *(int *)arg += job->run_at_ns > JOBS_WALL_START;
+    return 0;
+}
+
+/* Each job put takes a minute. */
+static int take_long(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    (void)counts;
+    (void)arg;
+    jobs_wall_step(&wall, step == WEIR_MOVE_PUT ? WEIR_SECONDS(60) : 0);
+    return 0;
+}
+
+TEST(overdue_meanwhile, "so does one that becomes overdue while the move goes on")
+{
+    enum {
+        COUNT = 200
+    };
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    const struct weir_tube_policy policy = {.late = WEIR_LATE_DROP,
+                                            .late_ns = WEIR_SECONDS(3 * 3600)};
+    CHECK_STATUS(weir_broker_set_policy(to, "t", &policy, NULL), WEIR_OK);
+    for (int i = 0; i < COUNT; i++) {
+        (void)jobs_put(from, "t", "x", NULL);
+    }
+    CHECK_INT(move(from, to, take_long, NULL).moved, ==, COUNT);
+    /* The first 91 were not overdue by more than half of the limit when they were put. */
+    int later = 0;
+    CHECK_STATUS(weir_broker_peek(to, "t", 0, SIZE_MAX, count_later, &later, NULL), WEIR_OK);
+    CHECK_INT(later, ==, COUNT - 91);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
 TEST(of_a_copy, "a job of a backup is not the one that got the same number in the original")
 {
     struct weir_error error;

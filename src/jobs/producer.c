@@ -120,7 +120,7 @@ enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
     }
     return removed == WEIR_ENOTFOUND || removed == WEIR_EBUSY
                ? weiri_fail(ret_error, WEIR_ENOTFOUND, "job %.40s is running or gone", id)
-               : removed;
+               : weiri_explain(ret_error, removed);
 }
 
 void weir_producer_close(weir_producer *producer)

@@ -3,6 +3,7 @@
 /* Moves between an SQLite store and a cluster, killed at each step, and what then runs. */
 #include <weir/consumer.h>
 #include <weir/move.h>
+#include <weir/policy.h>
 
 #include "base/time.h"
 #include "cluster/servers.h"
@@ -283,6 +284,32 @@ TEST(overdue, "a job that is overdue for longer than the cluster bears runs ther
     _Atomic int runs[JOBS / 2] = {0};
     consume(cluster, runs, 1);
     CHECK_COUNTS(cluster, "t", 0, 0, 0, 0);
+    weir_broker_close(cluster);
+    weir_broker_close(store);
+    servers_end(&servers);
+}
+
+TEST(overdue_in_a_store, "so is one that a cluster gives to a store whose tube drops late jobs")
+{
+    struct servers servers;
+    servers_start(&servers);
+    char url[512];
+    struct timespec now;
+    struct jobs_wall wall = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    atomic_store(&wall.now_ns, WEIR_SECONDS(now.tv_sec - 7200));
+    servers_url(&servers, CLAIMS, url, sizeof(url));
+    weir_broker *cluster = NULL;
+    CHECK_STATUS(jobs_open_at(url, NULL, jobs_wall_now, &wall, &cluster, NULL), WEIR_OK);
+    (void)jobs_put(cluster, "t", "job 0", NULL);
+    weir_broker_close(cluster);
+    cluster = open_url(url);
+    weir_broker *store = open_url("sqlite:jobs.db");
+    const struct weir_tube_policy policy = {.late = WEIR_LATE_DROP};
+    CHECK_STATUS(weir_broker_set_policy(store, "t", &policy, NULL), WEIR_OK);
+    CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, 1);
+    _Atomic int runs[JOBS / 2] = {0};
+    consume(store, runs, 1);
     weir_broker_close(cluster);
     weir_broker_close(store);
     servers_end(&servers);

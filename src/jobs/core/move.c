@@ -3,6 +3,7 @@
 #include "jobs/core/move.h"
 
 #include "base/error.h"
+#include "base/time.h"
 
 void weiri_move_tell(const struct weiri_move *move, const char *id, const char *why)
 {
@@ -14,16 +15,28 @@ bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
     return move->fn == NULL || move->fn(step, &move->counts, move->arg) == 0;
 }
 
+static int64_t target_now(const struct weiri_move *move)
+{
+    return move->to->config.now(move->to->config.now_arg);
+}
+
+int64_t weiri_move_oldest(const struct weiri_move *move)
+{
+    return move->late_ns > 0 ? weiri_time_sub(target_now(move), move->late_ns / 2) : INT64_MIN;
+}
+
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
                                  const char *origin, struct weir_job_id *ret_id,
                                  enum weir_status *ret_status, struct weir_error *ret_error)
 {
     const struct weir_body body = {job->body, job->body_size};
     bool was_there = false;
+    bool is_overdue =
+        (move->to->ops->can & WEIRI_CAN(KEYS)) != 0 && job->run_at_ns < weiri_move_oldest(move);
     const struct weiri_put put = {.tube = move->tube,
                                   .bodies = &body,
                                   .count = 1,
-                                  .run_at_ns = job->run_at_ns,
+                                  .run_at_ns = is_overdue ? target_now(move) : job->run_at_ns,
                                   .ttr_ns = job->ttr_ns,
                                   .priority = job->priority,
                                   .headers = job->headers,

@@ -14,9 +14,12 @@ struct weiri_move {
     weir_broker *to;
     weir_move_fn *fn; /* NULL: none */
     void *arg;
-    int64_t oldest_ns; /* a job with an earlier run time would be buried by the target */
+    int64_t late_ns; /* the target buries or deletes a job that is overdue by more; 0: none */
     struct weir_move_counts counts;
 };
+
+/* A job with an earlier run time gets the present as its run time. */
+int64_t weiri_move_oldest(const struct weiri_move *move);
 
 /* What became of a job that was given. */
 enum weiri_given {
@@ -31,7 +34,8 @@ enum weiri_given {
 #define WEIRI_ORIGIN_SIZE 256
 
 /* Puts a job into the target. A store knows it by its origin and body there, a cluster by its run
- * time and body. ret_id: its id there. The counts are the caller's. ret_error: of
+ * time and body. So a store is given an overdue job with the present as its run time; for a cluster
+ * the source must see to that. ret_id: its id there. The counts are the caller's. ret_error: of
  * WEIRI_TARGET_FAILED; ret_status too. */
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
                                  const char *origin, struct weir_job_id *ret_id,

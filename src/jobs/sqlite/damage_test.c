@@ -173,6 +173,21 @@ TEST(entries, "an index that lost its entries is not taken for an empty tube")
     }
 }
 
+TEST(limited,
+     "nor is one of a tube with a limit of groups, where none runs that could fill a group")
+{
+    weir_broker *broker;
+    const struct weir_tube_policy policy = {.group_limit = 1};
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+    weir_broker_close(broker);
+    empty_index("jobs_ready");
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    CHECK_INT(sum_runs(broker), ==, 1);
+    weir_broker_close(broker);
+}
+
 TEST(repaired, "a repair whose first try met damaged indexes succeeds, and says nothing of it")
 {
     for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {

@@ -138,7 +138,7 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     bool has_ready = sqlite3_column_int64(statement, 1) != 0;
     bool has_reserved = sqlite3_column_int64(statement, 2) != 0;
     bool is_paused = paused_until_ns > 0;
-    bool may_have_ready = is_paused || policy->policy.group_limit > 0;
+    bool may_have_ready = is_paused || (policy->policy.group_limit > 0 && has_reserved);
     code = weiri_sql_end(statement, has_ready && !may_have_ready ? SQLITE_CORRUPT : SQLITE_ROW);
     if (code == SQLITE_OK) {
         code = weiri_schedules_next(store, tube, &firing);

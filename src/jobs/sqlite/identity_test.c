@@ -169,6 +169,24 @@ TEST(restored, "a restored backup knows its jobs, and gives none the identity of
     weir_broker_close(broker);
 }
 
+TEST(restored_behind,
+     "nor does one give the identity of lost work where its clock is behind the jobs")
+{
+    char lost[IDENTITY_SIZE];
+    char now[IDENTITY_SIZE];
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    int64_t number = put(broker, WEIR_DUPLICATE_REFUSE, "first");
+    jobs_wall_step(&clocks.wall, -WEIR_SECONDS(3600));
+    CHECK_STATUS(weir_broker_backup(broker, "copy.db", NULL), WEIR_OK);
+    CHECK_INT(put(broker, WEIR_DUPLICATE_REPLACE, "paid"), ==, number);
+    (void)see(broker, number, lost);
+    weir_broker_close(broker);
+    broker = jobs_store_open_on("copy.db", &clocks, "a");
+    CHECK_INT(put(broker, WEIR_DUPLICATE_REPLACE, "other"), ==, number);
+    CHECK(strcmp(see(broker, number, now), lost) != 0);
+    weir_broker_close(broker);
+}
+
 TEST(other_store, "jobs of two stores have the same numbers and no identity in common")
 {
     char texts[2][IDENTITY_SIZE];

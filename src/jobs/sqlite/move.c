@@ -30,7 +30,8 @@ struct batch {
     struct entry entries[WEIRI_PAGE_JOBS];
     size_t count;
     int64_t now_ns;
-    int64_t name; /* of the store */
+    int64_t oldest_ns; /* of weiri_move_oldest() then */
+    int64_t name;      /* of the store */
 };
 
 static int run_name(struct weiri_store *store, void *arg)
@@ -55,7 +56,7 @@ static enum weir_status read_batch(struct batch *batch, struct weir_error *ret_e
  * when the clock was ahead, or after such a job, and would be delayed in the target. */
 static bool is_misdated(const struct batch *batch, const struct weir_job *job)
 {
-    return job->run_at_ns < batch->move->oldest_ns ||
+    return job->run_at_ns < batch->oldest_ns ||
            (job->state == WEIR_JOB_READY && job->run_at_ns > batch->now_ns);
 }
 
@@ -86,6 +87,7 @@ static enum weir_status restamp(struct batch *batch, struct weir_error *ret_erro
 {
     bool is_needed = false;
     batch->now_ns = weiri_store_now(batch->store);
+    batch->oldest_ns = weiri_move_oldest(batch->move);
     for (size_t i = 0; i < batch->count; i++) {
         is_needed = is_needed || is_misdated(batch, &batch->entries[i].job->job);
     }

@@ -155,8 +155,9 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
     /* Later than before, also where the wall clock was set back. */
-    [WEIRI_SQL_NEW_IDENTITY] =
-        "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1) WHERE id = ?1",
+    [WEIRI_SQL_NEW_IDENTITY] = "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + "
+                               "(random() & 0xfffffff)) "
+                               "WHERE id = ?1",
     [WEIRI_SQL_RENEW_BODY] =
         "UPDATE bodies SET checksum = ?2, body = ?3, headers = ?4, origin = ?5 WHERE id = ?1",
 
@@ -220,7 +221,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_SAVEPOINT] = "SAVEPOINT weir_put",
     [WEIRI_SQL_ROLLBACK_TO] = "ROLLBACK TO weir_put",
     [WEIRI_SQL_RELEASE] = "RELEASE weir_put",
-    [WEIRI_SQL_SHADOW] =
-        "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN "
-        "('tubes', 'jobs', 'bodies', 'pauses', 'keys', 'attempts', 'schedules', 'policies')",
+    [WEIRI_SQL_SHADOW] = "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN "
+                         "('tubes', 'jobs', 'bodies', 'marks', 'pauses', 'keys', 'attempts', "
+                         "'schedules', 'policies')",
 };
