@@ -90,14 +90,11 @@ static int run_kick(struct weiri_store *store, void *arg)
     request->kicked = 0;
     int64_t tube;
     int code = weiri_tube_find(&store->writer, request->tube, &tube);
-    if (code == SQLITE_DONE) {
-        return SQLITE_OK;
-    }
-    bool is_more = code == SQLITE_ROW;
-    code = is_more ? SQLITE_OK : code;
+    bool is_more = code == SQLITE_OK;
+    code = code == SQLITE_DONE ? SQLITE_OK : code;
     while (is_more && request->kicked < request->count && code == SQLITE_OK) {
         size_t done;
-        code = weiri_rows_step(store, &tally, WEIRI_SQL_FIRST_BURIED, &tube, 1,
+        code = weiri_rows_step(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
                                request->count - request->kicked, &step, now, NULL, &done);
         request->kicked += done;
         is_more = done > 0;
@@ -130,13 +127,14 @@ static int run_pause(struct weiri_store *store, void *arg)
     struct pause_request *request = arg;
     int64_t tube;
     int code = weiri_tube_find(&store->writer, request->tube, &tube);
-    request->is_known = code == SQLITE_ROW;
-    if (code != SQLITE_ROW) {
+    request->is_known = code == SQLITE_OK;
+    if (code != SQLITE_OK) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    const int64_t values[] = {tube, weiri_time_add(weiri_store_now(store), request->duration_ns)};
-    code = request->duration_ns == 0 ? weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, values, 1)
-                                     : weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, values, 2);
+    int64_t until = weiri_time_add(weiri_store_now(store), request->duration_ns);
+    code = request->duration_ns == 0
+               ? weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, WEIRI_VALUES(tube))
+               : weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
     /* Consumers look again, and find jobs, or when to look next. */
     weiri_write_notify(store, request->tube, false);
     return code;

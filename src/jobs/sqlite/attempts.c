@@ -18,22 +18,9 @@ int weiri_attempt_add(struct weiri_store *store, int64_t number, const struct we
     if (store->is_full || !weiri_space_has_reserve(store)) {
         return SQLITE_OK;
     }
-    const int64_t values[] = {number,     WEIR_ATTEMPTS_MAX - 1, (int64_t)end->outcome,
-                              now_ns,     end->status,           end->exit_status,
-                              end->signal};
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_ADD_ATTEMPT, &statement);
-    for (int i = 0; i < 7 && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_int64(statement, i + 1, values[i]);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 8, end->tail, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_bind_null(statement, 8);
-    }
-    return code;
+    return weiri_sql_run(&store->writer, WEIRI_SQL_ADD_ATTEMPT,
+                         WEIRI_VALUES(number, WEIR_ATTEMPTS_MAX - 1, end->outcome, now_ns,
+                                      end->status, end->exit_status, end->signal, end->tail));
 }
 
 /* An attempt with its texts. */
@@ -87,13 +74,15 @@ static int read_attempts(struct weiri_reading *reading, void *arg)
 {
     struct copies *copies = arg;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(reading->reader, WEIRI_SQL_LOAD, &copies->job, 1, &statement);
+    int64_t ignored;
+    int code =
+        weiri_sql_number(reading->reader, WEIRI_SQL_LOAD, WEIRI_VALUES(copies->job), &ignored);
     copies->is_gone = code == SQLITE_DONE;
-    code = weiri_sql_end(statement, code);
-    if (code != SQLITE_OK || copies->is_gone) {
+    if (code != SQLITE_OK) {
         return code;
     }
-    code = weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, &copies->job, 1, &statement);
+    code =
+        weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, WEIRI_VALUES(copies->job), &statement);
     while (code == SQLITE_ROW && copies->count < WEIR_ATTEMPTS_MAX) {
         code = read_attempt(statement, &copies->items[copies->count++]);
         if (code == SQLITE_OK) {

@@ -18,7 +18,7 @@ int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
                            struct weiri_stored_body *ret_body)
 {
     struct weiri_stored_body body = {.headers = ""};
-    int code = weiri_sql_start(connection, WEIRI_SQL_BODY, &number, 1, &body.statement);
+    int code = weiri_sql_start(connection, WEIRI_SQL_BODY, WEIRI_VALUES(number), &body.statement);
     if (code == SQLITE_ROW) {
         uint64_t checksum = (uint64_t)sqlite3_column_int64(body.statement, 0);
         body.bytes = sqlite3_column_blob(body.statement, 1);

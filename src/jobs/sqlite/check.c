@@ -140,7 +140,7 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
     if (status == WEIR_OK) {
         status = weiri_reading_begin(reading, ret_error);
         if (status == WEIR_OK) {
-            int code = weiri_sql_number(reading->reader, WEIRI_SQL_NEWEST, NULL, 0, &created_ns);
+            int code = weiri_sql_number(reading->reader, WEIRI_SQL_NEWEST, NULL, &created_ns);
             bool is_told = code == SQLITE_DONE || (code & 0xff) == SQLITE_CORRUPT;
             status = weiri_reading_end(reading, is_told ? SQLITE_OK : code, ret_error);
         }

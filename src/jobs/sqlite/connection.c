@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/panic.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
@@ -221,63 +222,107 @@ void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
     connection->db = NULL;
 }
 
-int weiri_sql_prepare(struct weiri_connection *connection, enum weiri_sql which,
-                      sqlite3_stmt **ret_statement)
+struct weiri_value weiri_null(void)
 {
-    int code = SQLITE_OK;
-    if (connection->statements[which] == NULL) {
-        code = sqlite3_prepare_v3(connection->db, weiri_sql_texts[which], -1,
-                                  SQLITE_PREPARE_PERSISTENT, &connection->statements[which], NULL);
+    return (struct weiri_value){.kind = WEIRI_VALUE_NULL};
+}
+
+struct weiri_value weiri_int(int64_t number)
+{
+    return (struct weiri_value){.kind = WEIRI_VALUE_INT, .number = number};
+}
+
+struct weiri_value weiri_text(const char *text)
+{
+    return weiri_text_within(text, PTRDIFF_MAX);
+}
+
+struct weiri_value weiri_text_within(const char *text, size_t most)
+{
+    return text == NULL ? weiri_null()
+                        : (struct weiri_value){
+                              .kind = WEIRI_VALUE_TEXT, .bytes = text, .size = strnlen(text, most)};
+}
+
+struct weiri_value weiri_blob(const void *bytes, size_t size)
+{
+    return (struct weiri_value){
+        .kind = WEIRI_VALUE_BLOB, .bytes = size == 0 ? "" : bytes, .size = size};
+}
+
+struct weiri_value weiri_value(struct weiri_value value)
+{
+    return value;
+}
+
+static int bind(sqlite3_stmt *statement, int i, const struct weiri_value *value)
+{
+    switch (value->kind) {
+    case WEIRI_VALUE_INT:
+        return sqlite3_bind_int64(statement, i, value->number);
+    case WEIRI_VALUE_TEXT:
+        return sqlite3_bind_text64(statement, i, value->bytes, value->size, SQLITE_STATIC,
+                                   SQLITE_UTF8);
+    case WEIRI_VALUE_BLOB:
+        return sqlite3_bind_blob64(statement, i, value->bytes, value->size, SQLITE_STATIC);
+    case WEIRI_VALUE_NULL:
+    case WEIRI_VALUE_NONE:
+        break;
     }
-    *ret_statement = connection->statements[which];
-    return code;
+    return sqlite3_bind_null(statement, i);
 }
 
 int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
-                    const int64_t *values, int count, sqlite3_stmt **ret_statement)
+                    const struct weiri_value *values, sqlite3_stmt **ret_statement)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(connection, which, &statement);
-    for (int i = 0; i < count && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    sqlite3_stmt **statement = &connection->statements[which];
+    int code = SQLITE_OK;
+    if (*statement == NULL) {
+        code = sqlite3_prepare_v3(connection->db, weiri_sql_texts[which], -1,
+                                  SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    }
+    int count = 0;
+    for (; code == SQLITE_OK && values != NULL && values[count].kind != WEIRI_VALUE_NONE; count++) {
+        code = bind(*statement, count + 1, &values[count]);
     }
     if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
+        WEIRI_ASSERT(count == sqlite3_bind_parameter_count(*statement));
+        code = sqlite3_step(*statement);
     }
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
         /* A connection of the program's may return codes without their cause. */
         code = sqlite3_extended_errcode(connection->db);
-        (void)sqlite3_reset(statement);
+        (void)weiri_sql_end(*statement, code);
     }
-    *ret_statement = statement;
+    *ret_statement = *statement;
     return code;
 }
 
 int weiri_sql_end(sqlite3_stmt *statement, int code)
 {
-    (void)sqlite3_reset(statement);
+    if (statement != NULL) {
+        (void)sqlite3_reset(statement);
+        (void)sqlite3_clear_bindings(statement);
+    }
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which, const int64_t *values,
-                  int count)
+int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
+                  const struct weiri_value *values)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(connection, which, values, count, &statement);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+    int code = weiri_sql_start(connection, which, values, &statement);
+    return weiri_sql_end(statement, code);
 }
 
 int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
-                     const int64_t *values, int count, int64_t *ret_number)
+                     const struct weiri_value *values, int64_t *ret_number)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(connection, which, values, count, &statement);
+    int code = weiri_sql_start(connection, which, values, &statement);
     if (code == SQLITE_ROW) {
         *ret_number = sqlite3_column_int64(statement, 0);
-        return weiri_sql_end(statement, code);
     }
-    if (code == SQLITE_DONE) {
-        (void)sqlite3_reset(statement);
-    }
-    return code;
+    int end = weiri_sql_end(statement, code);
+    return code == SQLITE_DONE ? code : end;
 }

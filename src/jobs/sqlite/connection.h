@@ -44,21 +44,72 @@ void weiri_connection_finalize(struct weiri_connection *connection);
 /* The time that SQLite waits for locks of readers and of other programs. */
 int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns);
 
-/* Sets ret_statement to a statement without bindings, prepared at its first use. All functions from
- * here on return SQLite's codes. */
-int weiri_sql_prepare(struct weiri_connection *connection, enum weiri_sql which,
-                      sqlite3_stmt **ret_statement);
-/* Prepares, binds integers to the first parameters, and takes the first step: SQLITE_ROW,
- * SQLITE_DONE, or a failure, after which there is nothing to end. */
+/* A value that a statement's parameter gets. */
+struct weiri_value {
+    enum {
+        WEIRI_VALUE_NONE, /* behind the last one */
+        WEIRI_VALUE_NULL,
+        WEIRI_VALUE_INT,
+        WEIRI_VALUE_TEXT,
+        WEIRI_VALUE_BLOB
+    } kind;
+    int64_t number;
+    const void *bytes; /* borrowed until the statement is ended */
+    size_t size;
+};
+
+struct weiri_value weiri_null(void);
+struct weiri_value weiri_int(int64_t number);
+/* NULL: of a text, SQL's NULL. */
+struct weiri_value weiri_text(const char *text);
+/* Not more than the first bytes of the text. */
+struct weiri_value weiri_text_within(const char *text, size_t most);
+struct weiri_value weiri_blob(const void *bytes, size_t size);
+struct weiri_value weiri_value(struct weiri_value value);
+
+/* The values of all parameters of a statement, 1 to 15, in order: integers, texts, and what the
+ * functions above return. The compiler chooses by type, and refuses other ones. */
+#define WEIRI_VALUES(...)                                                                          \
+    ((const struct weiri_value[]){WEIRI_VALUES_CHOOSE(__VA_ARGS__, 15, 14, 13, 12, 11, 10, 9, 8,   \
+                                                      7, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__),        \
+                                  {.kind = WEIRI_VALUE_NONE}})
+#define WEIRI_VALUES_CHOOSE(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, count, ...)               \
+    WEIRI_VALUES_##count
+#define WEIRI_VALUES_1(value)                                                                      \
+    _Generic((value), char *                                                                       \
+             : weiri_text, const char *                                                            \
+             : weiri_text, struct weiri_value                                                      \
+             : weiri_value, default                                                                \
+             : weiri_int)(value)
+#define WEIRI_VALUES_2(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_1(__VA_ARGS__)
+#define WEIRI_VALUES_3(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_2(__VA_ARGS__)
+#define WEIRI_VALUES_4(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_3(__VA_ARGS__)
+#define WEIRI_VALUES_5(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_4(__VA_ARGS__)
+#define WEIRI_VALUES_6(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_5(__VA_ARGS__)
+#define WEIRI_VALUES_7(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_6(__VA_ARGS__)
+#define WEIRI_VALUES_8(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_7(__VA_ARGS__)
+#define WEIRI_VALUES_9(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_8(__VA_ARGS__)
+#define WEIRI_VALUES_10(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_9(__VA_ARGS__)
+#define WEIRI_VALUES_11(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_10(__VA_ARGS__)
+#define WEIRI_VALUES_12(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_11(__VA_ARGS__)
+#define WEIRI_VALUES_13(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_12(__VA_ARGS__)
+#define WEIRI_VALUES_14(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_13(__VA_ARGS__)
+#define WEIRI_VALUES_15(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_14(__VA_ARGS__)
+
+/* All functions from here on return SQLite's codes. values: WEIRI_VALUES(), or NULL for none. */
+
+/* Prepares a statement at its first use, binds the values and takes the first step: SQLITE_ROW,
+ * SQLITE_DONE, or a failure. weiri_sql_end() follows; after a failure it may be left out. */
 int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
-                    const int64_t *values, int count, sqlite3_stmt **ret_statement);
-/* Ends a statement whose last step gave code: SQLITE_OK after a row or the end, else code. */
+                    const struct weiri_value *values, sqlite3_stmt **ret_statement);
+/* Ends a statement whose last step gave code, and returns the values to their owners: SQLITE_OK
+ * after a row or the end, else code. */
 int weiri_sql_end(sqlite3_stmt *statement, int code);
 /* Runs a statement whose rows do not matter. */
-int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which, const int64_t *values,
-                  int count);
-/* Reads the only column of the first row; SQLITE_DONE where there is none. */
+int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
+                  const struct weiri_value *values);
+/* Reads the first column of the first row; SQLITE_DONE where there is none. */
 int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
-                     const int64_t *values, int count, int64_t *ret_number);
+                     const struct weiri_value *values, int64_t *ret_number);
 
 #endif

@@ -75,7 +75,7 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
 {
     sqlite3_stmt *statement;
     *ret_copy = NULL;
-    int code = weiri_sql_start(reading->reader, WEIRI_SQL_PEEK, &number, 1, &statement);
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_PEEK, WEIRI_VALUES(number), &statement);
     if (code != SQLITE_ROW) {
         return code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
     }
@@ -104,7 +104,8 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
                                              : SQLITE_OK;
     if (code == SQLITE_OK && job.attempts > 0) {
         int64_t outcome = 0;
-        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_OUTCOME, &number, 1, &outcome);
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_OUTCOME, WEIRI_VALUES(number),
+                                &outcome);
         job.last_outcome = (enum weir_run_outcome)outcome;
     }
     if (code == SQLITE_OK && (state == WEIRI_JOB_GONE || state == job.state)) {

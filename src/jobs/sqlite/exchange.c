@@ -60,9 +60,9 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
                 tally->has_ready || (settlement->reservation->job.group != NULL &&
                                      settlement->event != WEIRI_JOB_TOUCH && code == SQLITE_OK &&
                                      settlement->status == WEIR_OK);
-            const int64_t progress[] = {row.number, settlement->progress - 1};
             if (code == SQLITE_OK && settlement->status == WEIR_OK && settlement->progress > 0) {
-                code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_PROGRESS, progress, 2);
+                code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_PROGRESS,
+                                     WEIRI_VALUES(row.number, settlement->progress - 1));
             }
             if (code == SQLITE_OK && settlement->status == WEIR_OK) {
                 code = note_run(store, tally, &row, &settlement->end, now_ns);
@@ -94,12 +94,11 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
     int code = SQLITE_OK;
     *ret_has_more = false;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const int64_t values[] = {tube, kinds[i].until_ns};
         size_t count = 1;
         while (code == SQLITE_OK && count > 0 && total < store->promote_max) {
-            code =
-                weiri_rows_step(store, tally, kinds[i].which, values, 2, store->promote_max - total,
-                                &kinds[i].step, now_ns, kinds[i].reason, &count);
+            code = weiri_rows_step(store, tally, kinds[i].which, tube, kinds[i].until_ns,
+                                   store->promote_max - total, &kinds[i].step, now_ns,
+                                   kinds[i].reason, &count);
             total += count;
         }
     }
@@ -113,7 +112,7 @@ static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t t
                       bool is_counted, int64_t *ret_first)
 {
     *ret_first = WEIR_FOREVER;
-    int code = weiri_sql_number(&store->writer, which, &tube, 1, ret_first);
+    int code = weiri_sql_number(&store->writer, which, WEIRI_VALUES(tube), ret_first);
     return code == (is_counted ? SQLITE_DONE : SQLITE_OK) ? SQLITE_CORRUPT
            : code == SQLITE_DONE                          ? SQLITE_OK
                                                           : code;
@@ -130,9 +129,9 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     int64_t lease = 0;
     int64_t firing = 0;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, &tube, 1, &statement);
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, WEIRI_VALUES(tube), &statement);
     if (code != SQLITE_ROW) {
-        return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+        return weiri_sql_end(statement, code == SQLITE_DONE ? SQLITE_CORRUPT : code);
     }
     bool has_delayed = sqlite3_column_int64(statement, 0) != 0;
     bool has_ready = sqlite3_column_int64(statement, 1) != 0;
@@ -170,7 +169,7 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
 static int find_pause(struct weiri_store *store, int64_t tube, int64_t now_ns, int64_t *ret_until)
 {
     int64_t until = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_PAUSED, &tube, 1, &until);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
     *ret_until = code == SQLITE_OK && until > now_ns ? until : 0;
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -181,7 +180,7 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
     struct weiri_exchange *exchange = request->exchange;
     int64_t tube;
     int code = weiri_tube_find(&store->writer, exchange->tube, &tube);
-    if (code != SQLITE_ROW) {
+    if (code != SQLITE_OK) {
         exchange->is_empty = true;
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }

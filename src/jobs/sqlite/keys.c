@@ -4,37 +4,16 @@
 
 #include "base/time.h"
 
-/* Prepares a statement whose second parameter is a key. */
-static int start_of_key(struct weiri_store *store, enum weiri_sql which, int64_t tube,
-                        const char *key, sqlite3_stmt **ret_statement)
-{
-    int code = weiri_sql_prepare(&store->writer, which, ret_statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(*ret_statement, 1, tube);
-    }
-    return code == SQLITE_OK ? sqlite3_bind_text(*ret_statement, 2, key, -1, SQLITE_STATIC) : code;
-}
-
-static int end_of_key(sqlite3_stmt *statement, int code)
-{
-    code = weiri_sql_end(statement, code);
-    (void)sqlite3_clear_bindings(statement);
-    return code;
-}
-
 /* Finds the job that has or had the key; 0: none. */
 static int find_job(struct weiri_store *store, int64_t tube, const char *key, int64_t *ret_job,
                     int64_t *ret_until_ns)
 {
     sqlite3_stmt *statement;
-    int code = start_of_key(store, WEIRI_SQL_FIND_KEY, tube, key, &statement);
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    code = sqlite3_step(statement);
+    int code =
+        weiri_sql_start(&store->writer, WEIRI_SQL_FIND_KEY, WEIRI_VALUES(tube, key), &statement);
     *ret_job = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
     *ret_until_ns = code == SQLITE_ROW ? sqlite3_column_int64(statement, 1) : 0;
-    return end_of_key(statement, code);
+    return weiri_sql_end(statement, code);
 }
 
 int weiri_key_decide(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
@@ -69,48 +48,33 @@ int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_p
 {
     /* Each key whose time has passed is deleted once. A put adds one and deletes more, but not so
      * many that others could not write for long. */
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, &now_ns, 1);
-    sqlite3_stmt *statement = NULL;
-    if (code == SQLITE_OK) {
-        code = start_of_key(store, WEIRI_SQL_TAKE_KEY, tube, put->key, &statement);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 3, number);
-    }
-    if (code == SQLITE_OK) {
-        int64_t until = put->key_ns == 0 ? 0 : weiri_time_add(now_ns, put->key_ns);
-        code = sqlite3_bind_int64(statement, 4, until);
-    }
-    return code == SQLITE_OK ? end_of_key(statement, sqlite3_step(statement)) : code;
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, WEIRI_VALUES(now_ns));
+    int64_t until = put->key_ns == 0 ? 0 : weiri_time_add(now_ns, put->key_ns);
+    return code == SQLITE_OK ? weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_KEY,
+                                             WEIRI_VALUES(tube, put->key, number, until))
+                             : code;
 }
 
 int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
                         const struct weiri_put *put, int64_t run_at_ns, bool is_earliest)
 {
-    const int64_t values[] = {row->number, (int64_t)row->facts.token, run_at_ns, is_earliest};
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_RUN_AGAIN, &statement);
-    if (code == SQLITE_OK && put->group != NULL) {
-        code = sqlite3_bind_text(statement, 5, put->group, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN, values, 4);
-        (void)sqlite3_bind_null(statement, 5);
-    }
-    return code;
+    return weiri_sql_run(
+        &store->writer, WEIRI_SQL_RUN_AGAIN,
+        WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns, is_earliest, put->group));
 }
 
 int weiri_key_find(struct weiri_store *store, int64_t number, struct weiri_key *ret_key)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_KEY_OF_JOB, &number, 1, &statement);
+    int code =
+        weiri_sql_start(&store->writer, WEIRI_SQL_KEY_OF_JOB, WEIRI_VALUES(number), &statement);
     *ret_key = (struct weiri_key){.is_there = code == SQLITE_ROW};
     if (code == SQLITE_ROW) {
         ret_key->until_ns = sqlite3_column_int64(statement, 0);
         ret_key->again = (uint64_t)sqlite3_column_int64(statement, 1);
         ret_key->again_at_ns = sqlite3_column_int64(statement, 2);
     }
-    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+    return weiri_sql_end(statement, code);
 }
 
 int weiri_key_release(struct weiri_store *store, int64_t number, const struct weiri_key *key,
@@ -118,5 +82,5 @@ int weiri_key_release(struct weiri_store *store, int64_t number, const struct we
 {
     bool is_throttled = key->until_ns > now_ns;
     return weiri_sql_run(&store->writer, is_throttled ? WEIRI_SQL_KEEP_KEY : WEIRI_SQL_DELETE_KEY,
-                         &number, 1);
+                         WEIRI_VALUES(number));
 }

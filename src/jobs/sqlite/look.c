@@ -47,7 +47,7 @@ static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, boo
     if (has_pauses) {
         int64_t tube = sqlite3_column_int64(statement, 0);
         int64_t until = 0;
-        int code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, &tube, 1, &until);
+        int code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
         if (code != SQLITE_OK && code != SQLITE_DONE) {
             return code;
         }
@@ -68,19 +68,12 @@ static int read_tubes(struct weiri_reading *reading, void *arg)
     const char *tube = tubes->tube;
     sqlite3_stmt *statement = NULL;
     int64_t pauses = 0;
-    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, 0, &pauses);
+    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, &pauses);
     if (code == SQLITE_OK) {
-        code = weiri_sql_prepare(reading->reader, tube == NULL ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE,
-                                 &statement);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 1, reading->now_ns);
-    }
-    if (code == SQLITE_OK && tube != NULL) {
-        code = sqlite3_bind_text(statement, 2, tube, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
+        code = tube == NULL ? weiri_sql_start(reading->reader, WEIRI_SQL_TUBES,
+                                              WEIRI_VALUES(reading->now_ns), &statement)
+                            : weiri_sql_start(reading->reader, WEIRI_SQL_TUBE,
+                                              WEIRI_VALUES(reading->now_ns, tube), &statement);
     }
     while (code == SQLITE_ROW) {
         struct weir_tube_counts *counts =
@@ -90,11 +83,7 @@ static int read_tubes(struct weiri_reading *reading, void *arg)
             code = sqlite3_step(statement);
         }
     }
-    code = weiri_sql_end(statement, code);
-    if (statement != NULL) {
-        (void)sqlite3_clear_bindings(statement);
-    }
-    return code;
+    return weiri_sql_end(statement, code);
 }
 
 enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn, void *fn_arg,
@@ -134,7 +123,7 @@ static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
 
 static int read_last(struct weiri_reading *reading, void *ret_last)
 {
-    return weiri_sql_number(reading->reader, WEIRI_SQL_LAST_PUT, NULL, 0, ret_last);
+    return weiri_sql_number(reading->reader, WEIRI_SQL_LAST_PUT, NULL, ret_last);
 }
 
 enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_put,
@@ -180,10 +169,11 @@ static int list_state(struct weiri_reading *reading, enum weir_job_state state, 
         [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED, [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
         [WEIR_JOB_ARCHIVED] = WEIRI_SQL_PEEK_ARCHIVED,
     };
-    const int64_t values[] = {tube, reading->now_ns,
-                              limit < INT64_MAX ? (int64_t)limit : INT64_MAX};
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(reading->reader, lists[state], values, 3, &statement);
+    int code = weiri_sql_start(
+        reading->reader, lists[state],
+        WEIRI_VALUES(tube, reading->now_ns, limit < INT64_MAX ? (int64_t)limit : INT64_MAX),
+        &statement);
     while (code == SQLITE_ROW) {
         int64_t *number = weiri_array_add(findings, &reading->store->config->allocator);
         if (number == NULL) {
@@ -203,10 +193,9 @@ static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_
                                                 WEIR_JOB_BURIED};
     int64_t number;
     int code = weiri_tube_find(reading->reader, tube, &number);
-    if (code != SQLITE_ROW) {
+    if (code != SQLITE_OK) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    code = SQLITE_OK;
     if (state == WEIR_JOB_ARCHIVED) {
         return list_state(reading, state, number, limit, findings);
     }

@@ -136,10 +136,10 @@ static int check_stretch(struct weiri_store *own, void *arg)
     struct stretch *stretch = arg;
     struct weiri_tally tally = {0};
     int64_t numbers[CHECK_JOBS];
-    const int64_t values[] = {stretch->after, CHECK_JOBS};
     sqlite3_stmt *statement;
     stretch->count = 0;
-    int code = weiri_sql_start(&own->writer, WEIRI_SQL_NEXT_JOBS, values, 2, &statement);
+    int code = weiri_sql_start(&own->writer, WEIRI_SQL_NEXT_JOBS,
+                               WEIRI_VALUES(stretch->after, CHECK_JOBS), &statement);
     while (code == SQLITE_ROW && stretch->count < CHECK_JOBS) {
         numbers[stretch->count++] = sqlite3_column_int64(statement, 0);
         code = sqlite3_step(statement);

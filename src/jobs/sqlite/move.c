@@ -37,7 +37,7 @@ struct batch {
 static int run_name(struct weiri_store *store, void *arg)
 {
     struct batch *batch = arg;
-    return weiri_sql_number(&store->writer, WEIRI_SQL_STORE, NULL, 0, &batch->name);
+    return weiri_sql_number(&store->writer, WEIRI_SQL_STORE, NULL, &batch->name);
 }
 
 static enum weir_status read_batch(struct batch *batch, struct weir_error *ret_error)

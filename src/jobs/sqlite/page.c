@@ -62,23 +62,22 @@ static int read_page(struct weiri_reading *reading, void *arg)
 {
     struct weiri_page *page = arg;
     int64_t tube = 0; /* all */
-    int code =
-        page->tube == NULL ? SQLITE_ROW : weiri_tube_find(reading->reader, page->tube, &tube);
-    bool is_known = code == SQLITE_ROW;
-    code = code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    int code = page->tube == NULL ? SQLITE_OK : weiri_tube_find(reading->reader, page->tube, &tube);
+    bool is_known = code == SQLITE_OK;
+    code = code == SQLITE_DONE ? SQLITE_OK : code;
     if (code == SQLITE_OK && page->last < 0) {
-        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_JOB, NULL, 0, &page->last);
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_JOB, NULL, &page->last);
     }
     page->until = page->until < page->last && is_known ? page->until : page->last;
     if (code != SQLITE_OK || !is_known) {
         return code;
     }
-    const int64_t values[] = {page->after,  page->until,        tube,
-                              page->states, page->attempts_min, page->created_before_ns};
     bool is_buried = tube != 0 && page->states == 1U << WEIR_JOB_BURIED;
     sqlite3_stmt *statement;
     code = weiri_sql_start(reading->reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
-                           values, 6, &statement);
+                           WEIRI_VALUES(page->after, page->until, tube, page->states,
+                                        page->attempts_min, page->created_before_ns),
+                           &statement);
     while (code == SQLITE_ROW && !page->is_full) {
         struct weiri_reservation *copy;
         code = weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE, &copy);

@@ -18,7 +18,7 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
 {
     *ret_policy = (struct weiri_policy){.policy = {0}};
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, &tube, 1, &statement);
+    int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, WEIRI_VALUES(tube), &statement);
     if (code == SQLITE_ROW) {
         int64_t numbers[8];
         for (int i = 0; i < 8; i++) {
@@ -38,14 +38,14 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
         ret_policy->counts = (struct weir_tube_policy_counts){
             (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
     }
-    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+    return weiri_sql_end(statement, code);
 }
 
 int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy)
 {
-    const int64_t values[] = {tube, (int64_t)policy->counts.buried,
-                              (int64_t)policy->counts.dropped};
-    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY, values, 3)
+    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY,
+                                              WEIRI_VALUES(tube, (int64_t)policy->counts.buried,
+                                                           (int64_t)policy->counts.dropped))
                               : SQLITE_OK;
 }
 
@@ -76,18 +76,16 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     int64_t ended_ns = policy.policy.archive_ns == 0
                            ? INT64_MAX
                            : weiri_time_sub(now_ns, policy.policy.archive_ns);
-    const int64_t of_any_age[] = {tube, INT64_MAX};
-    const int64_t too_old[] = {tube, ended_ns};
     surplus = surplus < limit ? surplus : limit;
     size_t removed = 0;
     size_t count = 0;
     if (surplus > 0) {
-        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, of_any_age, 2, surplus,
+        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX, surplus,
                                &remove, now_ns, NULL, &removed);
     }
     if (code == SQLITE_OK && removed < limit && policy.policy.archive_ns != WEIR_FOREVER) {
-        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, too_old, 2, limit - removed,
-                               &remove, now_ns, NULL, &count);
+        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns,
+                               limit - removed, &remove, now_ns, NULL, &count);
     }
     *ret_count = removed + count;
     return code;
@@ -108,14 +106,12 @@ static int run_set(struct weiri_store *store, void *arg)
     int64_t tube;
     int code = weiri_tube_add(store, request->tube, &tube);
     if (code == SQLITE_OK && !request->is_set) {
-        const int64_t values[] = {
-            tube,
-            policy->archive_ns,
-            policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
-            policy->late_ns,
-            policy->late,
-            policy->group_limit};
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY, values, 6);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY,
+                             WEIRI_VALUES(tube, policy->archive_ns,
+                                          policy->archive_count > INT64_MAX
+                                              ? INT64_MAX
+                                              : (int64_t)policy->archive_count,
+                                          policy->late_ns, policy->late, policy->group_limit));
         /* Consumers that found full groups look again. */
         weiri_write_notify(store, request->tube, false);
     }
@@ -152,7 +148,7 @@ static int read_policy(struct weiri_reading *reading, void *arg)
     struct look *look = arg;
     int64_t number;
     int code = weiri_tube_find(reading->reader, look->tube, &number);
-    look->is_known = code == SQLITE_ROW;
+    look->is_known = code == SQLITE_OK;
     return look->is_known ? weiri_policy_find(reading->reader, number, &look->policy) : code;
 }
 

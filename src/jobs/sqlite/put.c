@@ -20,97 +20,45 @@ enum {
     CUT_JOBS = 100
 };
 
-/* Binds a body, its headers and its origin to these parameters, borrowed until unbind_body(). */
-static int bind_body(sqlite3_stmt *statement, int i, const struct weiri_put *put,
-                     const struct weir_body *body)
+static const char *headers_of(const struct weiri_put *put)
 {
-    int code =
-        sqlite3_bind_int64(statement, i, (int64_t)weiri_stored_body_checksum(body, put->headers));
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_blob64(statement, i + 1, body->size == 0 ? "" : body->data, body->size,
-                                   SQLITE_STATIC);
-    }
-    bool has_headers = put->headers != NULL && put->headers[0] != '\0';
-    if (code == SQLITE_OK) {
-        code = has_headers ? sqlite3_bind_text(statement, i + 2, put->headers, -1, SQLITE_STATIC)
-                           : sqlite3_bind_null(statement, i + 2);
-    }
-    return code == SQLITE_OK && put->origin != NULL
-               ? sqlite3_bind_text(statement, i + 3, put->origin, -1, SQLITE_STATIC)
-               : code;
-}
-
-static void unbind_body(sqlite3_stmt *statement, int i)
-{
-    (void)sqlite3_bind_null(statement, i + 1);
-    (void)sqlite3_bind_null(statement, i + 2);
-    (void)sqlite3_bind_null(statement, i + 3);
+    return put->headers != NULL && put->headers[0] != '\0' ? put->headers : NULL;
 }
 
 /* which: adds or renews. */
 static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
                       const struct weiri_put *put, const struct weir_body *body)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, which, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 1, number);
-    }
-    if (code == SQLITE_OK) {
-        code = bind_body(statement, 2, put, body);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        unbind_body(statement, 2);
-    }
-    return code;
+    return weiri_sql_run(
+        &store->writer, which,
+        WEIRI_VALUES(number, (int64_t)weiri_stored_body_checksum(body, put->headers),
+                     weiri_blob(body->data, body->size), headers_of(put), put->origin));
 }
 
 /* group NULL: none. */
 static int set_group(struct weiri_store *store, int64_t number, const char *group)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SET_GROUP, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 1, number);
-    }
-    if (code == SQLITE_OK) {
-        code = group == NULL ? sqlite3_bind_null(statement, 2)
-                             : sqlite3_bind_text(statement, 2, group, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_bind_null(statement, 2);
-    }
-    return code;
+    return weiri_sql_run(&store->writer, WEIRI_SQL_SET_GROUP, WEIRI_VALUES(number, group));
 }
 
 /* Looks for a job of the same origin, and so that another one that got its number, in a copy of
- * the store, is not taken for it: of the same body. SQLITE_ROW: found. */
+ * the store, is not taken for it: of the same body. SQLITE_DONE: there is none. */
 static int find_same(struct weiri_store *store, const struct weiri_put *put, int64_t *ret_number)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SAME, &statement);
-    if (code == SQLITE_OK) {
-        code = bind_body(statement, 1, put, &put->bodies[0]);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            *ret_number = sqlite3_column_int64(statement, 0);
-        }
-        (void)sqlite3_reset(statement);
-        unbind_body(statement, 1);
-    }
-    return code;
+    const struct weir_body *body = &put->bodies[0];
+    return weiri_sql_number(&store->writer, WEIRI_SQL_FIND_SAME,
+                            WEIRI_VALUES((int64_t)weiri_stored_body_checksum(body, put->headers),
+                                         weiri_blob(body->data, body->size), headers_of(put),
+                                         put->origin),
+                            ret_number);
 }
 
 /* Jobs that are put to run at once have run times in the order of the puts, also where the wall
  * clock was set back: those after that have the latest run time so far. */
 static int find_turn(struct weiri_store *store, int64_t tube, int64_t *run_at_ns)
 {
-    const int64_t values[] = {tube, *run_at_ns};
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, values, 2, run_at_ns);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, WEIRI_VALUES(tube, *run_at_ns),
+                                run_at_ns);
     return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
 }
 
@@ -120,8 +68,6 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
                  int64_t now_ns)
 {
     struct weiri_row *row = &decision->row;
-    const int64_t values[] = {row->number, put->priority, put->ttr_ns};
-    const int64_t renewal[] = {row->number, now_ns};
     const struct weiri_job_step step = {.event = WEIRI_JOB_RENEW, .run_at_ns = run_at_ns};
     enum weir_status ignored; /* the state was asked for */
     bool is_running = decision->action == WEIRI_DUPLICATE_AFTER;
@@ -130,13 +76,15 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
                           : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
     /* The holder of a job that runs renews its lease by the TTR that it was told. */
     if (code == SQLITE_OK && !is_running) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB, values, 3);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
+                             WEIRI_VALUES(row->number, put->priority, put->ttr_ns));
     }
     if (code == SQLITE_OK && !is_running) {
         code = set_group(store, row->number, put->group);
     }
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY, renewal, 2);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
+                             WEIRI_VALUES(row->number, now_ns));
     }
     return code == SQLITE_OK
                ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, put, &put->bodies[0])
@@ -187,10 +135,8 @@ int weiri_put_run(struct weiri_store *store, void *arg)
     request->was_there = false;
     if (code == SQLITE_OK && put->origin != NULL) {
         code = find_same(store, put, &request->numbers[0]);
-        request->was_there = code == SQLITE_ROW;
-        if (code == SQLITE_ROW || code == SQLITE_DONE) {
-            code = SQLITE_OK;
-        }
+        request->was_there = code == SQLITE_OK;
+        code = code == SQLITE_DONE ? SQLITE_OK : code;
     }
     if (request->was_there) {
         request->count = 1;
@@ -211,9 +157,9 @@ int weiri_put_run(struct weiri_store *store, void *arg)
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
     size_t i = request->from;
     for (; i < put->count && code == SQLITE_OK && !is_cut(request, i, end); i++) {
-        const int64_t values[] = {
-            tube, (int64_t)facts.state, put->priority, facts.run_at_ns, put->ttr_ns, now};
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB, values, 6);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
+                             WEIRI_VALUES(tube, (int64_t)facts.state, put->priority,
+                                          facts.run_at_ns, put->ttr_ns, now));
         if (code != SQLITE_OK) {
             break;
         }

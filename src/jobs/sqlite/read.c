@@ -90,7 +90,7 @@ void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reade
 
 enum weir_status weiri_reading_begin(struct weiri_reading *reading, struct weir_error *ret_error)
 {
-    int code = weiri_sql_run(reading->reader, WEIRI_SQL_BEGIN_READ, NULL, 0);
+    int code = weiri_sql_run(reading->reader, WEIRI_SQL_BEGIN_READ, NULL);
     if (code != SQLITE_OK) {
         reading->is_good = false;
         return weiri_sqlite_fail(ret_error, reading->reader->db, code, reading->store->path);
@@ -106,7 +106,7 @@ enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,
     if (code != SQLITE_OK) {
         status = weiri_sqlite_fail(ret_error, reading->reader->db, code, reading->store->path);
     }
-    int end = weiri_sql_run(reading->reader, WEIRI_SQL_ROLLBACK, NULL, 0);
+    int end = weiri_sql_run(reading->reader, WEIRI_SQL_ROLLBACK, NULL);
     reading->is_good = reading->is_good && code == SQLITE_OK && end == SQLITE_OK;
     return status;
 }

@@ -45,12 +45,13 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
 static int pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
                 uint32_t group_limit, size_t limit, struct pick *picks, size_t *ret_count)
 {
-    const int64_t values[] = {tube, (int64_t)limit, group_limit};
-    bool is_limited = group_limit > 0;
     sqlite3_stmt *statement;
     size_t count = 0;
-    int code = weiri_sql_start(&store->writer, is_limited ? WEIRI_SQL_PICK_GROUPED : WEIRI_SQL_PICK,
-                               values, is_limited ? 3 : 2, &statement);
+    int code = group_limit > 0
+                   ? weiri_sql_start(&store->writer, WEIRI_SQL_PICK_GROUPED,
+                                     WEIRI_VALUES(tube, (int64_t)limit, group_limit), &statement)
+                   : weiri_sql_start(&store->writer, WEIRI_SQL_PICK,
+                                     WEIRI_VALUES(tube, (int64_t)limit), &statement);
     while (code == SQLITE_ROW && count < limit) {
         code = read_pick(store, exchange->tube, statement, &picks[count]);
         if (code == SQLITE_OK) {
@@ -68,25 +69,13 @@ static int find_blocked(struct weiri_store *store, uint32_t group_limit, const s
                         bool *ret_is_blocked)
 {
     const char *group = pick->reservation == NULL ? NULL : pick->reservation->job.group;
-    sqlite3_stmt *statement;
-    *ret_is_blocked = false;
-    if (group_limit == 0 || group == NULL) {
-        return SQLITE_OK;
+    int64_t count = 0;
+    int code = SQLITE_OK;
+    if (group_limit > 0 && group != NULL) {
+        code = weiri_sql_number(&store->writer, WEIRI_SQL_COUNT_GROUP,
+                                WEIRI_VALUES(pick->row.tube, group), &count);
     }
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_COUNT_GROUP, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 1, pick->row.tube);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 2, group, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-        *ret_is_blocked =
-            code == SQLITE_ROW && sqlite3_column_int64(statement, 0) >= (int64_t)group_limit;
-        code = weiri_sql_end(statement, code);
-        (void)sqlite3_bind_null(statement, 2);
-    }
+    *ret_is_blocked = group_limit > 0 && count >= (int64_t)group_limit;
     return code;
 }
 

@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/row.h"
 
-#include <string.h>
-
-#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/keys.h"
@@ -40,21 +37,16 @@ int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
 int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_row *ret_row)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_LOAD, &number, 1, &statement);
-    if (code == SQLITE_ROW) {
-        int read = weiri_row_read(statement, ret_row);
-        code = read == SQLITE_OK ? SQLITE_ROW : read;
-    }
-    if (code == SQLITE_ROW || code == SQLITE_DONE) {
-        (void)sqlite3_reset(statement);
-    }
-    return code;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_LOAD, WEIRI_VALUES(number), &statement);
+    int read = code == SQLITE_ROW ? weiri_row_read(statement, ret_row) : SQLITE_OK;
+    (void)weiri_sql_end(statement, code);
+    return read == SQLITE_OK ? code : read;
 }
 
-/* Binds a number, or NULL, which leaves the column as it was. */
-static int bind_where(sqlite3_stmt *statement, int i, bool is_set, int64_t value)
+/* A number, or NULL, which leaves the column as it was. */
+static struct weiri_value int_where(bool is_set, int64_t number)
 {
-    return is_set ? sqlite3_bind_int64(statement, i, value) : sqlite3_bind_null(statement, i);
+    return is_set ? weiri_int(number) : weiri_null();
 }
 
 /* started_ns is set at a reservation, and 0 at all other events. */
@@ -62,42 +54,23 @@ static int save(struct weiri_store *store, const struct weiri_row *row, int64_t 
                 const char *reason)
 {
     const struct weiri_job_facts *facts = &row->facts;
-    const int64_t values[] = {row->number,      (int64_t)facts->state,
-                              facts->run_at_ns, (int64_t)facts->attempts,
-                              facts->lease_ns,  (int64_t)facts->token};
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SAVE, &statement);
-    for (int i = 0; i < 6 && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_int64(statement, i + 1, values[i]);
-    }
-    if (code == SQLITE_OK) {
-        code = bind_where(statement, 7, facts->state == WEIR_JOB_RESERVED, store->owner);
-    }
-    if (code == SQLITE_OK) {
-        code = bind_where(statement, 9, started_ns != 0, started_ns);
-    }
-    if (code == SQLITE_OK) {
-        code = reason == NULL
-                   ? sqlite3_bind_null(statement, 8)
-                   : sqlite3_bind_text(statement, 8, reason,
-                                       (int)strnlen(reason, WEIR_REASON_SIZE - 1), SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_bind_null(statement, 8);
-    }
-    return code;
+    return weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
+                         WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
+                                      facts->lease_ns, (int64_t)facts->token,
+                                      int_where(facts->state == WEIR_JOB_RESERVED, store->owner),
+                                      weiri_text_within(reason, WEIR_REASON_SIZE - 1),
+                                      int_where(started_ns != 0, started_ns)));
 }
 
 /* A job that succeeds in its first attempt, or never had one, has none in the table. */
 static int delete (struct weiri_store *store, const struct weiri_row *row, bool is_done)
 {
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_JOB, &row->number, 1);
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_JOB, WEIRI_VALUES(row->number));
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, &row->number, 1);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, WEIRI_VALUES(row->number));
     }
     if (code == SQLITE_OK && row->facts.attempts > (is_done ? 1 : 0)) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, &row->number, 1);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, WEIRI_VALUES(row->number));
     }
     return code;
 }
@@ -176,7 +149,7 @@ static int finish_step(struct weiri_store *store, const struct weiri_row *row,
 {
     int code = SQLITE_OK;
     if (event == WEIRI_JOB_RENEW && attempts > 0) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, &row->number, 1);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, WEIRI_VALUES(row->number));
     }
     bool has_ended = row->facts.state == WEIRI_JOB_GONE || row->facts.state >= WEIR_JOB_BURIED;
     return code == SQLITE_OK && has_ended && key->is_there
@@ -234,7 +207,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
         note_arrival(tally, &row->facts);
     }
     if (code == SQLITE_OK && takes_group) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_GROUP, &row->number, 1);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_GROUP, WEIRI_VALUES(row->number));
     }
     return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, &key, now_ns) : code;
 }
@@ -243,7 +216,6 @@ int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct
                      struct weiri_row *row, int64_t tube, int64_t now_ns,
                      enum weir_status *ret_status)
 {
-    const int64_t values[] = {row->number, tube, now_ns};
     int64_t ignored;
     *ret_status = row->facts.state == WEIR_JOB_RESERVED   ? WEIR_EBUSY
                   : row->facts.state == WEIR_JOB_ARCHIVED ? WEIR_ESTATE
@@ -251,14 +223,15 @@ int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct
     if (*ret_status != WEIR_OK || row->tube == tube) {
         return SQLITE_OK;
     }
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_KEY_IN_TUBE, values, 3, &ignored);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_KEY_IN_TUBE,
+                                WEIRI_VALUES(row->number, tube, now_ns), &ignored);
     if (code != SQLITE_DONE) {
         *ret_status = WEIR_EBUSY;
         return code;
     }
-    code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, values, 2);
+    code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, values, 2);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, WEIRI_VALUES(row->number, tube));
     }
     if (code == SQLITE_OK) {
         code = turn_to(store, from, row->tube);
@@ -276,8 +249,7 @@ int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct
 /* Rows are read before the first is written, since a statement must not walk an index that changes.
  */
 enum {
-    ROWS_MAX = 64,
-    VALUES_MAX = 3
+    ROWS_MAX = 64
 };
 
 /* Whether the row's reservation is renewed by its holder, in this process. */
@@ -317,18 +289,15 @@ static int expire(struct weiri_store *store, struct weiri_tally *tally, struct w
 }
 
 int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                    const int64_t *values, int value_count, size_t limit,
-                    const struct weiri_job_step *step, int64_t now_ns, const char *reason,
-                    size_t *ret_count)
+                    int64_t tube, int64_t until_ns, size_t limit, const struct weiri_job_step *step,
+                    int64_t now_ns, const char *reason, size_t *ret_count)
 {
-    WEIRI_ASSERT(value_count < VALUES_MAX);
-    int64_t parameters[VALUES_MAX] = {0};
-    memcpy(parameters, values, (size_t)value_count * sizeof(*values));
-    parameters[value_count] = limit < ROWS_MAX ? (int64_t)limit : ROWS_MAX;
+    limit = limit < ROWS_MAX ? limit : ROWS_MAX;
     struct weiri_row rows[ROWS_MAX];
     size_t count = 0;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, which, parameters, value_count + 1, &statement);
+    int code = weiri_sql_start(&store->writer, which, WEIRI_VALUES(tube, until_ns, (int64_t)limit),
+                               &statement);
     while (code == SQLITE_ROW && count < ROWS_MAX) {
         code = weiri_row_read(statement, &rows[count]);
         if (code == SQLITE_OK) {
@@ -375,7 +344,8 @@ static int concerns_waiters(struct weiri_store *store, const struct weiri_tally 
         return SQLITE_OK;
     }
     int64_t first = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_DELAYED, &tally->tube, 1, &first);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tally->tube),
+                                &first);
     *ret_is_concerned = code == SQLITE_OK && tally->delayed_ns <= first;
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -401,17 +371,13 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
         *tally = (struct weiri_tally){0};
         return SQLITE_OK;
     }
-    const int64_t values[] = {tally->tube,
-                              tally->counts[WEIR_JOB_DELAYED],
-                              tally->counts[WEIR_JOB_READY],
-                              tally->counts[WEIR_JOB_RESERVED],
-                              tally->counts[WEIR_JOB_BURIED],
-                              tally->put,
-                              tally->done,
-                              tally->retried,
-                              tally->expired};
     sqlite3_stmt *statement;
-    code = weiri_sql_start(&store->writer, WEIRI_SQL_COUNT, values, 9, &statement);
+    code = weiri_sql_start(
+        &store->writer, WEIRI_SQL_COUNT,
+        WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED], tally->counts[WEIR_JOB_READY],
+                     tally->counts[WEIR_JOB_RESERVED], tally->counts[WEIR_JOB_BURIED], tally->put,
+                     tally->done, tally->retried, tally->expired),
+        &statement);
     if (code == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         if (name == NULL) {
@@ -424,14 +390,14 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
                 weiri_write_notify(store, name, true);
             }
         }
-        code = weiri_sql_end(statement, code);
     } else if (code == SQLITE_DONE) {
-        (void)sqlite3_reset(statement);
         code = SQLITE_CORRUPT; /* a job without its tube */
     }
-    const int64_t archived[] = {tally->tube, tally->counts[WEIR_JOB_ARCHIVED]};
-    if (code == SQLITE_OK && archived[1] != 0) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_COUNT_ARCHIVED, archived, 2);
+    code = weiri_sql_end(statement, code);
+    int64_t archived = tally->counts[WEIR_JOB_ARCHIVED];
+    if (code == SQLITE_OK && archived != 0) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_COUNT_ARCHIVED,
+                             WEIRI_VALUES(tally->tube, archived));
     }
     *tally = (struct weiri_tally){0};
     return code;

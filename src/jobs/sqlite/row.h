@@ -51,13 +51,12 @@ int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct
                      struct weiri_row *row, int64_t tube, int64_t now_ns,
                      enum weir_status *ret_status);
 
-/* Applies an event to at most limit rows of a statement whose last parameter is their number;
- * values are its other parameters. ret_count may be less than there are, and is 0 when there are no
+/* Applies an event to at most limit rows of a statement, which selects them by tube and time.
+ * ret_count may be less than there are, and is 0 when there are no
  * more. After the event the statement must no longer select the rows. */
 int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                    const int64_t *values, int value_count, size_t limit,
-                    const struct weiri_job_step *step, int64_t now_ns, const char *reason,
-                    size_t *ret_count);
+                    int64_t tube, int64_t until_ns, size_t limit, const struct weiri_job_step *step,
+                    int64_t now_ns, const char *reason, size_t *ret_count);
 
 /* Counts a job that was not there before. */
 int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,

@@ -112,22 +112,11 @@ static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, str
 static int read_first(struct weiri_reading *reading, const char *from, struct copy *copy)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 1, from, -1, SQLITE_STATIC);
-    }
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    code = sqlite3_step(statement);
-    bool is_there = code == SQLITE_ROW;
-    if (is_there) {
-        code = read_schedule(reading->store, statement, copy);
-        code = code == SQLITE_OK ? SQLITE_ROW : code;
-    }
-    code = weiri_sql_end(statement, code);
-    (void)sqlite3_clear_bindings(statement);
-    return code == SQLITE_OK && !is_there ? SQLITE_DONE : code;
+    int code =
+        weiri_sql_start(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(from), &statement);
+    int read = code == SQLITE_ROW ? read_schedule(reading->store, statement, copy) : SQLITE_OK;
+    (void)weiri_sql_end(statement, code);
+    return read == SQLITE_OK ? code : read;
 }
 
 /* One transaction. WEIR_ENOTFOUND, without words: there is no such schedule. */

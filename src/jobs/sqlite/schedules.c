@@ -75,26 +75,17 @@ static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
 /* Reads the row of a statement that was started with code. SQLITE_ROW: found; SQLITE_DONE: none. */
 static int end_row(sqlite3_stmt *statement, int code, struct schedule_row *ret_row)
 {
-    if (code != SQLITE_ROW) {
-        return code == SQLITE_DONE ? (weiri_sql_end(statement, code), SQLITE_DONE) : code;
-    }
-    int read = read_row(statement, ret_row);
-    code = weiri_sql_end(statement, code);
-    return read != SQLITE_OK ? read : code == SQLITE_OK ? SQLITE_ROW : code;
+    int read = code == SQLITE_ROW ? read_row(statement, ret_row) : SQLITE_OK;
+    (void)weiri_sql_end(statement, code);
+    return read == SQLITE_OK ? code : read;
 }
 
 static int find_row(struct weiri_store *store, const char *name, struct schedule_row *ret_row)
 {
-    sqlite3_stmt *statement = NULL;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SCHEDULE, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = end_row(statement, sqlite3_step(statement), ret_row);
-        (void)sqlite3_clear_bindings(statement);
-    }
-    return code;
+    sqlite3_stmt *statement;
+    int code =
+        weiri_sql_start(&store->writer, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(name), &statement);
+    return end_row(statement, code, ret_row);
 }
 
 /* --- firing --- */
@@ -105,33 +96,21 @@ static int put_job(struct weiri_store *store, struct weiri_tally *tally,
 {
     const struct weiri_job_facts facts = {
         .state = WEIR_JOB_READY, .run_at_ns = run_at_ns, .ttr_ns = row->ttr_ns};
-    const int64_t job[] = {row->tube, (int64_t)facts.state, row->priority,
-                           run_at_ns, row->ttr_ns,          now_ns};
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB, job, 6);
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
+                             WEIRI_VALUES(row->tube, (int64_t)facts.state, row->priority, run_at_ns,
+                                          row->ttr_ns, now_ns));
     if (code != SQLITE_OK) {
         return code;
     }
     *ret_number = sqlite3_last_insert_rowid(store->writer.db);
-    const int64_t body[] = {*ret_number, row->number};
-    code = weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY, body, 2);
+    code =
+        weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY, WEIRI_VALUES(*ret_number, row->number));
     return code == SQLITE_OK ? weiri_tally_add(store, tally, row->tube, &facts) : code;
 }
 
 static int pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_PAUSE_SCHEDULE, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 1, number);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 2, problem, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_clear_bindings(statement);
-    }
-    return code;
+    return weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE_SCHEDULE, WEIRI_VALUES(number, problem));
 }
 
 /* Makes the plan of a row; SQLITE_DONE: the expression or its zone cannot be read any more. */
@@ -191,20 +170,21 @@ static int fire(struct weiri_store *store, struct weiri_tally *tally,
         at = weiri_firing_after(&row->plan, at);
     }
     *ret_count = due.count;
-    const int64_t values[] = {row->number,          due.next_ns, (int64_t)due.count,
-                              (int64_t)due.skipped, last,        job};
-    return code == SQLITE_OK ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS, values, 6)
-                             : code;
+    return code == SQLITE_OK
+               ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
+                               WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.count,
+                                            (int64_t)due.skipped, last, job))
+               : code;
 }
 
 /* SQLITE_DONE: no schedule is due. */
 static int fire_next(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                      int64_t now_ns, uint64_t *ret_count)
 {
-    const int64_t values[] = {tube, now_ns};
     struct schedule_row row = {.number = 0};
     sqlite3_stmt *statement = NULL;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_DUE_SCHEDULE, values, 2, &statement);
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_DUE_SCHEDULE, WEIRI_VALUES(tube, now_ns),
+                               &statement);
     code = end_row(statement, code, &row);
     if (code != SQLITE_ROW) {
         return code;
@@ -242,7 +222,7 @@ int weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, i
 int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_next_ns)
 {
     int64_t next = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_FIRING, &tube, 1, &next);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_FIRING, WEIRI_VALUES(tube), &next);
     next = code == SQLITE_DONE ? WEIR_FOREVER : next;
     int64_t later = weiri_time_add(weiri_store_now(store), FULL_WAIT_NS);
     *ret_next_ns = store->is_full && next < later ? later : next;
@@ -279,38 +259,13 @@ static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
                 const struct weir_job_schedule_options *options)
 {
     const struct weir_body *body = &options->body;
-    const int64_t values[] = {tube,
-                              options->interval_ns,
-                              options->first_at_ns,
-                              options->priority,
-                              options->ttr_ns,
-                              (int64_t)options->missed,
-                              options->tolerance_ns,
-                              options->catch_up_max,
-                              (int64_t)options->flags,
-                              next_ns,
-                              (int64_t)weiri_stored_body_checksum(body, NULL)};
-    const char *const texts[] = {options->name, options->cron, options->zone};
-    enum {
-        VALUES = sizeof(values) / sizeof(values[0])
-    };
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SAVE_SCHEDULE, &statement);
-    for (int i = 0; i < VALUES && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_int64(statement, i + 1, values[i]);
-    }
-    for (int i = 0; i < 3 && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_text(statement, VALUES + i + 1, texts[i], -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_blob64(statement, VALUES + 4, body->size == 0 ? "" : body->data,
-                                   body->size, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_clear_bindings(statement);
-    }
-    return code;
+    return weiri_sql_run(&store->writer, WEIRI_SQL_SAVE_SCHEDULE,
+                         WEIRI_VALUES(tube, options->interval_ns, options->first_at_ns,
+                                      options->priority, options->ttr_ns, options->missed,
+                                      options->tolerance_ns, options->catch_up_max, options->flags,
+                                      next_ns, (int64_t)weiri_stored_body_checksum(body, NULL),
+                                      options->name, options->cron, options->zone,
+                                      weiri_blob(body->data, body->size)));
 }
 
 static int run_put(struct weiri_store *store, void *arg)
@@ -364,9 +319,9 @@ static int resume(struct weiri_store *store, struct change_request *request,
     int64_t next = weiri_firing_from_now(&row->plan, row->next_ns, now);
     uint64_t skipped =
         row->next_ns > now ? 0 : weiri_firings_passed(&row->plan, row->next_ns, now).count;
-    const int64_t values[] = {row->number, next, (int64_t)skipped};
     weiri_plan_fini(&row->plan);
-    code = weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE, values, 3);
+    code = weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE,
+                         WEIRI_VALUES(row->number, next, (int64_t)skipped));
     /* Consumers look again, and find when to look next. */
     struct weiri_tally tally = {.tube = row->tube, .has_ready = true};
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
@@ -378,18 +333,18 @@ static int run_now(struct weiri_store *store, const struct schedule_row *row, in
     struct weiri_tally tally = {0};
     int64_t now = weiri_store_now(store);
     int64_t run_at = now;
-    const int64_t arrival[] = {row->tube, now};
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
-        code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, arrival, 2, &run_at);
+        code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, WEIRI_VALUES(row->tube, now),
+                                &run_at);
         code = code == SQLITE_DONE ? SQLITE_CORRUPT : code;
     }
     if (code == SQLITE_OK) {
         code = put_job(store, &tally, row, run_at, now, ret_job);
     }
-    const int64_t values[] = {row->number, row->next_ns, 1, 0, run_at, *ret_job};
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS, values, 6);
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
+                             WEIRI_VALUES(row->number, row->next_ns, 1, 0, run_at, *ret_job));
     }
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
@@ -407,7 +362,7 @@ static int run_change(struct weiri_store *store, void *arg)
     }
     switch (request->event) {
     case WEIRI_SCHEDULE_REMOVE:
-        return weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, &row.number, 1);
+        return weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row.number));
     case WEIRI_SCHEDULE_PAUSE:
         return pause_schedule(store, row.number, "");
     case WEIRI_SCHEDULE_RESUME:

@@ -189,3 +189,61 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
     }
     weir_broker_close(broker);
 }
+
+static void check_expanded(sqlite3_stmt *statement, const char *end)
+{
+    char *text = sqlite3_expanded_sql(statement);
+    CHECK(text != NULL && strlen(text) > strlen(end));
+    CHECK_STRING(text + strlen(text) - strlen(end), end);
+    sqlite3_free(text);
+}
+
+TEST(values, "a statement has values of each type from its start to its end, not longer")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_connection *writer = &((struct weiri_store *)broker->store)->writer;
+    char headers[] = "a: b\n";
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(
+        writer, WEIRI_SQL_FIND_SAME,
+        WEIRI_VALUES(INT64_MIN, weiri_blob("\x00\xff", 2), headers, "origin"), &statement);
+    CHECK_INT(code, ==, SQLITE_DONE);
+    check_expanded(statement, "checksum = -9223372036854775808 AND body = x'00ff' "
+                              "AND headers IS 'a: b\n' AND origin = 'origin'");
+    CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
+    check_expanded(statement, "body = NULL AND headers IS NULL AND origin = NULL");
+
+    const char *none = NULL;
+    code = weiri_sql_start(
+        writer, WEIRI_SQL_FIND_SAME,
+        WEIRI_VALUES(true, weiri_blob(NULL, 0), none, weiri_text_within("origin", 3)), &statement);
+    check_expanded(statement, "checksum = 1 AND body = x'' AND headers IS NULL AND origin = 'ori'");
+    CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
+    weir_broker_close(broker);
+}
+
+TEST(values_refused, "a value that SQLite refuses ends its statement, which runs with others then")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_connection *writer = &((struct weiri_store *)broker->store)->writer;
+    char name[2000];
+    memset(name, 'a', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    int64_t tube = 7;
+    CHECK_INT(weiri_sql_number(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("t"), &tube), ==,
+              SQLITE_DONE);
+    int limit = sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, 1000);
+    sqlite3_stmt *statement;
+    CHECK_INT(weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
+                              WEIRI_VALUES(1, 2, weiri_blob("x", 1), name, "origin"), &statement),
+              ==, SQLITE_TOOBIG);
+    check_expanded(statement, "headers = NULL, origin = NULL WHERE id = NULL");
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name)), ==, SQLITE_TOOBIG);
+    (void)sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, limit);
+    CHECK_INT(tube, ==, 7);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("t")), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_number(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("t"), &tube), ==,
+              SQLITE_OK);
+    CHECK_INT(tube, ==, 1);
+    weir_broker_close(broker);
+}

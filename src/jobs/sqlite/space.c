@@ -28,7 +28,7 @@ int weiri_space_claim(struct weiri_store *store)
 {
     struct weiri_connection *writer = &store->writer;
     int64_t pages = 0;
-    int code = weiri_sql_number(writer, WEIRI_SQL_PAGE_COUNT, NULL, 0, &pages);
+    int code = weiri_sql_number(writer, WEIRI_SQL_PAGE_COUNT, NULL, &pages);
     if (code != SQLITE_OK) {
         return code;
     }

@@ -38,7 +38,7 @@ enum {
 int weiri_stamp_load(struct weiri_store *store)
 {
     int64_t user_version = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, 0, &user_version);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version);
     if (code == SQLITE_OK) {
         store->stamp = (uint32_t)weiri_schema_stamp_of((int)user_version);
     }

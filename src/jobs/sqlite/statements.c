@@ -84,7 +84,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
                               "WHERE state = 3 AND tube = ?1 ORDER BY lease LIMIT 1",
     [WEIRI_SQL_FIRST_BURIED] =
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
-        "FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?2",
+        "FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
 
     [WEIRI_SQL_TUBES] = SELECT_TUBES "ORDER BY name",
     [WEIRI_SQL_TUBE] = SELECT_TUBES "WHERE name = ?2",

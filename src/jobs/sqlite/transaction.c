@@ -67,7 +67,7 @@ static enum weir_status check_schema(struct transaction *transaction, struct wei
     struct weiri_store *store = &transaction->store;
     sqlite3 *db = store->writer.db;
     int64_t schema = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SCHEMA_COOKIE, NULL, 0, &schema);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SCHEMA_COOKIE, NULL, &schema);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, store->path);
     }
@@ -170,9 +170,9 @@ static void leave(struct transaction *transaction)
 static int try_begin(struct transaction *transaction)
 {
     (void)sqlite3_busy_timeout(transaction->weir.db, 0);
-    int code = weiri_sql_run(&transaction->weir, WEIRI_SQL_BEGIN, NULL, 0);
+    int code = weiri_sql_run(&transaction->weir, WEIRI_SQL_BEGIN, NULL);
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&transaction->weir, WEIRI_SQL_ROLLBACK, NULL, 0);
+        code = weiri_sql_run(&transaction->weir, WEIRI_SQL_ROLLBACK, NULL);
     }
     return code == SQLITE_OK ? weiri_write_begin(&transaction->store) : code;
 }
@@ -238,7 +238,7 @@ static enum weir_status check_open(const struct transaction *transaction,
 static enum weir_status check_names(struct weiri_store *store, struct weir_error *ret_error)
 {
     int64_t ignored;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SHADOW, NULL, 0, &ignored);
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SHADOW, NULL, &ignored);
     if (code == SQLITE_DONE) {
         return WEIR_OK;
     }
@@ -252,7 +252,7 @@ static enum weir_status check_names(struct weiri_store *store, struct weir_error
 static int put_in_savepoint(struct weiri_store *store, struct weiri_put_request *request)
 {
     struct weiri_connection *writer = &store->writer;
-    int code = weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL, 0);
+    int code = weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL);
     if (code != SQLITE_OK) {
         return code;
     }
@@ -261,9 +261,9 @@ static int put_in_savepoint(struct weiri_store *store, struct weiri_put_request 
         return code;
     }
     if (code != SQLITE_OK) {
-        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL, 0);
+        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
     }
-    int end = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL, 0);
+    int end = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
     return code == SQLITE_OK ? end : code;
 }
 
@@ -293,7 +293,7 @@ static void rollback(struct transaction *transaction)
     struct weiri_connection *writer = &transaction->store.writer;
     if (transaction->is_open) {
         if (sqlite3_get_autocommit(writer->db) == 0) {
-            (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
+            (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL);
         }
         leave(transaction);
     }

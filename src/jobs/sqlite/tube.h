@@ -7,7 +7,7 @@
 
 /* The numbers of tubes. Both functions return SQLite's codes. */
 
-/* SQLITE_ROW: found; SQLITE_DONE: it never had a job or a schedule. */
+/* SQLITE_OK: found; SQLITE_DONE: it never had a job or a schedule. */
 int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
 
 /* Finds a tube, or adds it, inside a transaction. */

@@ -237,7 +237,7 @@ int weiri_write_begin(struct weiri_store *store)
     store->empty_channels = 0;
     store->is_putting = false;
     store->changes_before = sqlite3_total_changes(store->writer.db);
-    return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL, 0);
+    return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
 }
 
 enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_lasting,
@@ -259,7 +259,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
     }
     bool is_committing = code == SQLITE_OK;
     if (is_committing) {
-        code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL, 0);
+        code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
     }
     if (code == SQLITE_OK) {
         store->transactions++;
@@ -276,7 +276,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
         fail_for_good(store, &error, NULL, ret_remark);
     }
     if (sqlite3_get_autocommit(writer->db) == 0) {
-        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
+        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL);
     }
     if (ret_error != NULL) {
         *ret_error = error;
