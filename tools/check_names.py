@@ -36,6 +36,8 @@ for header in files(".h", under="include"):
 variables = set()
 for path in [*files(".c", ".h", under="src"), *files(".sh", under="tools"), *files(".cmake", under="cmake"), "Makefile", "CMakeLists.txt"]:
     variables |= {name for name in NAME.findall(read(path)) if name.startswith("WEIR_")}
+for path in files(".c", ".h", under="tests"):
+    variables |= set(re.findall(r'getenv\("(WEIR_\w+)"', read(path)))
 internal = set(INTERNAL.findall("\n".join(read(path) for path in files(".c", ".h", under="src"))))
 # The families of /metrics.
 variables |= set(NAME.findall(read("src/http/exposition.c")))

@@ -91,7 +91,7 @@ static void run_one(struct runs *runs, const char *parts)
     place_put(&world.place, "job", &options, NULL);
     runs->during = lose_node;
     weir_consumer *consumer =
-        place_consumer(world.place.broker, runs, 1, 25, WEIR_MS(1), WEIR_CONSUMER_UNTIL_EMPTY);
+        place_consumer(&world.place, runs, 1, 25, WEIR_MS(1), WEIR_CONSUMER_UNTIL_EMPTY);
     atomic_store(&world.consumer, consumer);
     place_wait(consumer);
     CHECK_INT(world.node, >=, 0);

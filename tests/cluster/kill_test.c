@@ -27,14 +27,15 @@ static void tell_and_wait(weir_context *context, struct runs *runs)
 }
 
 /* In a child that was forked before there were threads. */
-_Noreturn static void work_until_killed(const struct world *world, int channel)
+_Noreturn static void work_until_killed(struct world *world, int channel)
 {
     static struct runs runs;
     runs.during = tell_and_wait;
     runs.arg = &channel;
     runs.failures_left = world->is_failing;
+    world->place.broker = place_broker(&world->place);
     weir_consumer *consumer =
-        place_consumer(place_broker(&world->place), &runs, 1, world->is_failing ? 1 : 0, 0, 0);
+        place_consumer(&world->place, &runs, 1, world->is_failing ? 1 : 0, 0, 0);
     place_wait(consumer);
     _exit(1);
 }
@@ -44,8 +45,7 @@ static void begin(struct world *world, bool is_failing)
     int both[2];
     memset(world, 0, sizeof(*world));
     world->is_failing = is_failing;
-    world->place.kind = ON_CLUSTER;
-    world->place.copies = 1;
+    place_init(&world->place, ON_CLUSTER);
     node_start(&world->place.servers, 0);
     redis_start(&world->place.servers);
     /* The port is known before the proxy has a thread. */

@@ -5,141 +5,12 @@
 
 #include <stdatomic.h>
 
-#include <weir/admin.h>
 #include <weir/consumer.h>
 #include <weir/context.h>
 
-#include "cluster/servers.h"
+#include "conformance/jobs/place.h"
 
-/* What the conformance tests of brokers share. A promise is written once, by public functions, and
- * runs on every broker:
- *
- *     TEST_BROKERS(put_has_an_id, "each job that is put has an id of its own")
- *     {
- *         struct place place;
- *         place_open(&place, kind, "");
- *         ...
- *         place_close(&place);
- *     }
- *
- * Where a cluster promises less, the test says so and checks just that. */
-
-enum place_kind {
-    ON_SQLITE,
-    ON_CLUSTER /* of three beanstalkds, with claims in Redis */
-};
-
-#define TEST_BROKERS(name, sentence)                                                               \
-    static void each_##name(enum place_kind kind);                                                 \
-    TEST(name##_sqlite, sentence " (SQLite)")                                                      \
-    {                                                                                              \
-        each_##name(ON_SQLITE);                                                                    \
-    }                                                                                              \
-    TEST(name##_cluster, sentence " (cluster)")                                                    \
-    {                                                                                              \
-        each_##name(ON_CLUSTER);                                                                   \
-    }                                                                                              \
-    static void each_##name(enum place_kind kind)
-
-struct place {
-    enum place_kind kind;
-    struct servers servers;
-    char url[512];
-    weir_broker *broker;
-    uint64_t copies; /* of a job; counts are of copies */
-};
-
-static inline weir_broker *place_broker(const struct place *place)
-{
-    struct weir_broker_options options = {0};
-    weir_broker *broker = NULL;
-    struct weir_error error;
-    options.allocator = *test_allocator();
-    if (weir_broker_open(place->url, &options, &broker, &error) != WEIR_OK) {
-        test_fail(__FILE__, __LINE__, "%s: %s", place->url, error.text);
-    }
-    return broker;
-}
-
-/* Starts servers and opens no broker: for a test that forks first. parts: of the cluster's URL. */
-static inline void place_start(struct place *place, enum place_kind kind, const char *parts)
-{
-    memset(place, 0, sizeof(*place));
-    place->kind = kind;
-    place->copies = 1;
-    (void)snprintf(place->url, sizeof(place->url), "sqlite:jobs.db");
-    if (kind == ON_CLUSTER) {
-        char all[128];
-        servers_start(&place->servers);
-        place->copies = SERVER_NODES;
-        /* All copies are counted: no put leaves out a node that is slow. */
-        (void)snprintf(all, sizeof(all), "%s%smin_written=3&claims=REDIS", parts,
-                       parts[0] == '\0' ? "" : "&");
-        servers_url(&place->servers, all, place->url, sizeof(place->url));
-    }
-}
-
-static inline void place_open(struct place *place, enum place_kind kind, const char *parts)
-{
-    place_start(place, kind, parts);
-    place->broker = place_broker(place);
-}
-
-static inline void place_close(struct place *place)
-{
-    weir_broker_close(place->broker);
-    if (place->kind == ON_CLUSTER) {
-        servers_end(&place->servers);
-    }
-}
-
-static inline int64_t place_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
-}
-
-static inline enum weir_status place_try_put(const struct place *place, const char *text,
-                                             const struct weir_put_options *options,
-                                             struct weir_job_id *ret_id)
-{
-    struct weir_body body = {text, strlen(text)};
-    struct weir_error error;
-    return weir_broker_put(place->broker, "t", &body, 1, options, ret_id, &error);
-}
-
-static inline void place_put(const struct place *place, const char *text,
-                             const struct weir_put_options *options, struct weir_job_id *ret_id)
-{
-    CHECK_STATUS(place_try_put(place, text, options, ret_id), WEIR_OK);
-}
-
-static inline int place_keep_counts(const struct weir_tube_counts *counts, void *arg)
-{
-    memcpy(arg, counts, sizeof(*counts));
-    return 0;
-}
-
-static inline struct weir_tube_counts place_counts(const struct place *place)
-{
-    struct weir_tube_counts counts;
-    struct weir_error error;
-    memset(&counts, 0, sizeof(counts));
-    CHECK_STATUS(weir_broker_tubes(place->broker, "t", place_keep_counts, &counts, &error),
-                 WEIR_OK);
-    return counts;
-}
-
-/* delayed, ready, reserved, buried. */
-#define CHECK_PLACE(place, d, r, v, b)                                                             \
-    do {                                                                                           \
-        struct weir_tube_counts check_counts = place_counts(place);                                \
-        CHECK_INT(check_counts.delayed, ==, d);                                                    \
-        CHECK_INT(check_counts.ready, ==, r);                                                      \
-        CHECK_INT(check_counts.reserved, ==, v);                                                   \
-        CHECK_INT(check_counts.buried, ==, b);                                                     \
-    } while (0)
+/* What the conformance tests of brokers share: consumers of a place, and looks at its jobs. */
 
 /* --- consuming --- */
 
@@ -147,6 +18,7 @@ static inline struct weir_tube_counts place_counts(const struct place *place)
 
 /* What handlers did, in the order in which they began. */
 struct runs {
+    const char *tube; /* of all */
     _Atomic int count;
     _Atomic int ends[WEIR_RUN_RETURNED + 1]; /* by outcome */
     struct {
@@ -174,7 +46,7 @@ static inline int runs_handle(weir_context *context, const struct weir_job *job,
     runs->run[number].began_ns = place_now();
     CHECK_INT(job->run_at_ns, <=, runs->run[number].began_ns);
     CHECK_INT(job->state, ==, WEIR_JOB_RESERVED);
-    CHECK_STRING(job->tube, "t");
+    CHECK_STRING(job->tube, runs->tube);
     if (runs->during != NULL) {
         runs->during(context, runs);
     }
@@ -197,13 +69,14 @@ static inline void runs_after(const struct weir_job *job, enum weir_run_outcome 
     atomic_fetch_add(&runs->ends[outcome], 1);
 }
 
-static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *runs,
+static inline weir_consumer *place_consumer(const struct place *place, struct runs *runs,
                                             uint32_t workers, uint32_t attempts_max,
                                             int64_t retry_ns, uint32_t flags)
 {
     struct weir_consumer_options options = {0};
     weir_consumer *consumer = NULL;
     struct weir_error error;
+    runs->tube = place->tube;
     options.handler = runs_handle;
     options.after_run = runs_after;
     options.arg = runs;
@@ -211,7 +84,8 @@ static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *ru
     options.retry.attempts = attempts_max;
     options.retry.base_ns = retry_ns;
     options.flags = flags;
-    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_new(place->broker, place->tube, &options, &consumer, &error),
+                 WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
     return consumer;
 }
@@ -227,8 +101,8 @@ static inline void place_wait(weir_consumer *consumer)
 static inline void place_consume(const struct place *place, struct runs *runs, uint32_t workers,
                                  uint32_t attempts_max, int64_t retry_ns)
 {
-    place_wait(place_consumer(place->broker, runs, workers, attempts_max, retry_ns,
-                              WEIR_CONSUMER_UNTIL_EMPTY));
+    place_wait(
+        place_consumer(place, runs, workers, attempts_max, retry_ns, WEIR_CONSUMER_UNTIL_EMPTY));
 }
 
 /* --- looking --- */

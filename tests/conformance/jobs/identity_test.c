@@ -43,7 +43,8 @@ static void consume(const struct place *place, struct names *names)
     options.retry.base_ns = WEIR_MS(1);
     weir_consumer *consumer;
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_new(place->broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_new(place->broker, place->tube, &options, &consumer, &error),
+                 WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
     place_wait(consumer);
 }
@@ -57,10 +58,10 @@ static void check_lives(struct place *place)
     CHECK_INT(names.runs, ==, 2);
     names.expected = names.of_run[0];
     CHECK_STATUS(
-        weir_broker_peek(place->broker, "t", WEIR_JOB_BURIED, SIZE_MAX, look, &names, NULL),
+        weir_broker_peek(place->broker, place->tube, WEIR_JOB_BURIED, SIZE_MAX, look, &names, NULL),
         WEIR_OK);
     CHECK_INT(names.looks, ==, place->copies);
-    CHECK_STATUS(weir_broker_kick(place->broker, "t", SIZE_MAX, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_kick(place->broker, place->tube, SIZE_MAX, NULL, NULL), WEIR_OK);
     consume(place, &names);
     CHECK_INT(names.runs, ==, 3);
     CHECK_STRING(names.of_run[1], names.of_run[0]);
@@ -80,7 +81,8 @@ TEST_BROKERS(lives, "a job has one identity, in all copies, attempts and after a
 
 TEST(lives_alone, "a job has one identity on a single beanstalkd without claims")
 {
-    struct place place = {.kind = ON_CLUSTER, .copies = 1};
+    struct place place;
+    place_init(&place, ON_CLUSTER);
     node_start(&place.servers, 0);
     (void)snprintf(place.url, sizeof(place.url), "beanstalk://127.0.0.1:%d/?replicas=1",
                    place.servers.node[0].port);

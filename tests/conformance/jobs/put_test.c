@@ -11,7 +11,7 @@ TEST_BROKERS(has_an_id, "each job that is put has an id of its own, by which it 
     struct weir_job_id ids[3];
     struct weir_error error;
     struct shown shown = {.count = 0};
-    CHECK_STATUS(weir_broker_put(place.broker, "t", bodies, 3, NULL, ids, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, bodies, 3, NULL, ids, &error), WEIR_OK);
     CHECK(strcmp(ids[0].text, ids[1].text) != 0 && strcmp(ids[0].text, ids[2].text) != 0);
     CHECK_STATUS(weir_broker_peek_id(place.broker, ids[1].text, place_show, &shown, &error),
                  WEIR_OK);
@@ -48,7 +48,8 @@ TEST_BROKERS(keeps_any_bytes, "a body is any bytes, none at all, and what looks 
         struct weir_job_id id;
         struct weir_error error;
         struct shown shown = {.count = 0};
-        CHECK_STATUS(weir_broker_put(place.broker, "t", &body, 1, NULL, &id, &error), WEIR_OK);
+        CHECK_STATUS(weir_broker_put(place.broker, place.tube, &body, 1, NULL, &id, &error),
+                     WEIR_OK);
         CHECK_STATUS(weir_broker_peek_id(place.broker, id.text, place_show, &shown, &error),
                      WEIR_OK);
         CHECK_INT(shown.body_size, ==, rows[i].size);
@@ -62,21 +63,22 @@ TEST_BROKERS(puts_all_or_none, "of bodies that are put together all are there, o
     struct place place;
     place_open(&place, kind, "");
     /* Larger than a broker takes, and on the cluster than its nodes take. */
-    size_t size = kind == ON_CLUSTER ? 70000 : ((size_t)16 << 20) + 1;
+    size_t size = place.is_cluster ? 70000 : ((size_t)16 << 20) + 1;
     char *big = malloc(size);
     CHECK(big != NULL);
     memset(big, 'x', size);
     struct weir_body bodies[] = {{"a", 1}, {"b", 1}, {big, size}};
     struct weir_job_id ids[3];
     struct weir_error error;
-    CHECK_STATUS(weir_broker_put(place.broker, "t", bodies, 3, NULL, ids, &error), WEIR_ETOOBIG);
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, bodies, 3, NULL, ids, &error),
+                 WEIR_ETOOBIG);
     CHECK_PLACE(&place, 0, 0, 0, 0);
-    CHECK_STATUS(weir_broker_put(place.broker, "t", bodies, 2, NULL, ids, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, bodies, 2, NULL, ids, &error), WEIR_OK);
     CHECK_PLACE(&place, 0, 2 * place.copies, 0, 0);
-    CHECK_STATUS(weir_broker_put(place.broker, "t", NULL, 0, NULL, NULL, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, NULL, 0, NULL, NULL, &error), WEIR_OK);
     CHECK_STATUS(weir_broker_put(place.broker, "a b", bodies, 1, NULL, NULL, &error), WEIR_EINVAL);
     /* beanstalkd counts what was taken back as well. */
-    CHECK_INT(place_counts(&place).put, ==, kind == ON_CLUSTER ? 4 * place.copies : 2);
+    CHECK_INT(place_counts(&place).put, ==, place.is_cluster ? 4 * place.copies : 2);
     free(big);
     place_close(&place);
 }
@@ -148,12 +150,12 @@ TEST_BROKERS(runs_the_urgent_first, "jobs run by priority, then in the order of 
     lowest.priority = -3;
     /* beanstalkd has no priority below that. */
     CHECK_STATUS(place_try_put(&place, "0", &lowest, NULL),
-                 kind == ON_CLUSTER ? WEIR_ENOTSUP : WEIR_OK);
+                 place.is_cluster ? WEIR_ENOTSUP : WEIR_OK);
     place_consume(&place, &runs, 1, 0, 0);
     for (int i = 0; i < runs.count; i++) {
         order[i] = runs.run[i].body[0];
     }
-    if (kind == ON_SQLITE) {
+    if (!place.is_cluster) {
         CHECK_STRING(order, "0abcde");
     } else {
         /* Each node has its own order, and the consumer takes from all: what is asked of the nodes
@@ -177,26 +179,27 @@ TEST_BROKERS(shows_by_state, "peeks show the jobs of a state, and counts count t
     CHECK_PLACE(&place, place.copies, place.copies, 0, 0);
     struct shown shown = {.count = 0};
     CHECK_STATUS(
-        weir_broker_peek(place.broker, "t", WEIR_JOB_DELAYED, 9, place_show, &shown, &error),
+        weir_broker_peek(place.broker, place.tube, WEIR_JOB_DELAYED, 9, place_show, &shown, &error),
         WEIR_OK);
     CHECK_INT(shown.count, ==, place.copies);
     CHECK(memcmp(shown.body, "later", 5) == 0);
     CHECK_INT(shown.job.priority, ==, 7);
     CHECK_INT(shown.job.state, ==, WEIR_JOB_DELAYED);
     shown.count = 0;
-    CHECK_STATUS(weir_broker_peek(place.broker, "t", 0, 9, place_show, &shown, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_peek(place.broker, place.tube, 0, 9, place_show, &shown, &error),
+                 WEIR_OK);
     CHECK_INT(shown.count, ==, 2 * place.copies);
     shown.count = 0;
-    CHECK_STATUS(weir_broker_peek(place.broker, "t", 0, 1, place_show, &shown, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_peek(place.broker, place.tube, 0, 1, place_show, &shown, &error),
+                 WEIR_OK);
     CHECK_INT(shown.count, ==, 1);
     CHECK_STATUS(
-        weir_broker_peek(place.broker, "t", WEIR_JOB_BURIED, 9, place_show, &shown, &error),
+        weir_broker_peek(place.broker, place.tube, WEIR_JOB_BURIED, 9, place_show, &shown, &error),
         WEIR_OK);
     CHECK_INT(shown.count, ==, 1);
-    /* beanstalkd cannot show what is reserved. */
-    CHECK_STATUS(
-        weir_broker_peek(place.broker, "t", WEIR_JOB_RESERVED, 9, place_show, &shown, &error),
-        kind == ON_CLUSTER ? WEIR_ENOTSUP : WEIR_OK);
+    CHECK_STATUS(weir_broker_peek(place.broker, place.tube, WEIR_JOB_RESERVED, 9, place_show,
+                                  &shown, &error),
+                 weir_broker_can(place.broker, WEIR_CAN_RESERVED) ? WEIR_OK : WEIR_ENOTSUP);
     place_close(&place);
 }
 
