@@ -43,10 +43,9 @@ static enum weir_status await_startable_locked(weir_pool *pool) WEIRI_REQUIRES(p
 static enum weir_status start_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
 {
     enum weir_status status = await_startable_locked(pool);
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_threads_start_locked(pool, pool->worker_count);
     }
-    status = weiri_threads_start_locked(pool, pool->worker_count);
     if (status != WEIR_OK) {
         return status;
     }
@@ -90,14 +89,10 @@ static enum weir_status change_workers_locked(weir_pool *pool, size_t workers)
     }
     size_t missing = workers - pool->worker_count;
     size_t retained = missing < pool->leavers ? missing : pool->leavers;
-    if (missing > retained) {
-        enum weir_status status = weiri_threads_start_locked(pool, missing - retained);
-        if (status != WEIR_OK) {
-            return status;
-        }
-    }
-    pool->leavers -= retained;
-    return WEIR_OK;
+    enum weir_status status =
+        missing > retained ? weiri_threads_start_locked(pool, missing - retained) : WEIR_OK;
+    pool->leavers -= status == WEIR_OK ? retained : 0;
+    return status;
 }
 
 enum weir_status weir_pool_resize(weir_pool *pool, size_t workers)
@@ -181,11 +176,9 @@ enum weir_status weir_pool_pause(weir_pool *pool, int64_t timeout_ns)
     while (pool->is_paused && pool->core.processing > 0 && is_in_time) {
         is_in_time = weiri_pool_wait_locked(pool, limit_ns);
     }
-    if (!pool->is_paused) {
-        status = WEIR_ECANCELED;
-    } else if (pool->core.processing > 0) {
-        status = WEIR_ETIMEDOUT;
-    }
+    status = !pool->is_paused            ? WEIR_ECANCELED
+             : pool->core.processing > 0 ? WEIR_ETIMEDOUT
+                                         : WEIR_OK;
     weiri_pool_unlock(pool);
     return status;
 }

@@ -10,14 +10,12 @@
 #include "base/backtrace.h"
 #include "pool/ended.h"
 
-#define LINE_SIZE 512
-
 void weiri_pool_log(weir_pool *pool, enum weir_log_level level, const char *format, ...)
 {
     if (pool->options.log == NULL) {
         return;
     }
-    char line[LINE_SIZE];
+    char line[512];
     int length = 0;
     if (pool->options.name != NULL) {
         length = snprintf(line, sizeof(line), "%.128s: ", pool->options.name);

@@ -56,16 +56,14 @@ enum weir_status weiri_pool_publish(weir_pool *pool, struct weir_error *ret_erro
     pool->pool_source = (struct weiri_source){
         .kind = WEIRI_SOURCE_POOL, .name = pool->options.name, .collect = collect_pool};
     enum weir_status status = weiri_metrics_add(metrics, &pool->queue_source, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_metrics_add(metrics, &pool->pool_source, ret_error);
+        if (status != WEIR_OK) {
+            weiri_metrics_remove(metrics, &pool->queue_source);
+        }
     }
-    status = weiri_metrics_add(metrics, &pool->pool_source, ret_error);
-    if (status != WEIR_OK) {
-        weiri_metrics_remove(metrics, &pool->queue_source);
-        return status;
-    }
-    pool->is_published = true;
-    return WEIR_OK;
+    pool->is_published = status == WEIR_OK;
+    return status;
 }
 
 void weiri_pool_unpublish(weir_pool *pool)

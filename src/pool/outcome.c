@@ -31,10 +31,7 @@ bool weiri_outcome_is_failure(enum weiri_outcome outcome, const struct weiri_ter
 enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct weiri_terms *terms,
                                        int64_t decision)
 {
-    if (outcome == WEIRI_STOPPED) {
-        return WEIRI_END;
-    }
-    if (terms->is_periodic) {
+    if (terms->is_periodic && outcome != WEIRI_STOPPED) {
         return WEIRI_AGAIN;
     }
     if (!weiri_outcome_is_failure(outcome, terms)) {

@@ -50,9 +50,7 @@ static enum weir_status normalize(struct weir_pool_options *dst,
         weiri_check_flags(dst->flags, FLAGS_KNOWN, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (dst->clock == NULL) {
-        dst->clock = weir_clock_monotonic();
-    }
+    dst->clock = dst->clock == NULL ? weir_clock_monotonic() : dst->clock;
     if (dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
         return weiri_fail(ret_error, WEIR_EINVAL, "workers is %zu: expected 1 to %d", dst->workers,
                           WEIRI_WORKERS_MAX);

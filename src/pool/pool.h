@@ -31,8 +31,7 @@
  * while the core holds it. The rest are a few fields, and predicates over both.
  *
  * Of the user's functions only the allocator is called with the mutex held. Order of locks: a
- * manual clock's mutex or a registry's may be held when the pool's is taken; none is taken inside.
- */
+ * manual clock's mutex or a registry's may be held when it is taken; none is taken inside. */
 
 #define WEIRI_WORKERS_MAX 4096
 
@@ -136,10 +135,7 @@ struct weir_pool {
 /* Checks a caller's pool: WEIR_EINVAL, WEIR_EFORKED. */
 WEIR_NODISCARD static inline enum weir_status weiri_pool_check(const weir_pool *pool)
 {
-    if (pool == NULL) {
-        return WEIR_EINVAL;
-    }
-    return weiri_forked_since(pool->process) ? WEIR_EFORKED : WEIR_OK;
+    return pool == NULL ? WEIR_EINVAL : weiri_forked_since(pool->process) ? WEIR_EFORKED : WEIR_OK;
 }
 
 /* --- predicates --- */
@@ -161,12 +157,6 @@ static inline bool weiri_pool_hands_out_locked(const weir_pool *pool) WEIRI_POOL
 {
     return (pool->state == WEIR_POOL_STATE_RUNNING && !pool->is_paused) ||
            (pool->state == WEIR_POOL_STATE_STOPPING && pool->end.mode == WEIR_END_DRAIN);
-}
-
-/* A run may bring its envelope back: nothing was asked, or only ends that keep it. */
-static inline bool weiri_pool_takes_back_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
-{
-    return pool->end.keeps;
 }
 
 _Static_assert(WEIR_ENDED_FINISHED == WEIR_ENDED_DRAINED + (int)WEIR_END_FINISH &&

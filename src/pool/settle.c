@@ -34,7 +34,7 @@ static const enum weir_ended_reason reasons[] = {
 /* Whether the run may bring its envelope back. Else the run to come is dropped. */
 static bool may_come_back_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
-    bool is_allowed = weiri_pool_takes_back_locked(pool) && !run->worker->is_recalled;
+    bool is_allowed = pool->end.keeps && !run->worker->is_recalled;
     if (!is_allowed) {
         run->reason =
             run->worker->is_recalled ? WEIR_ENDED_CANCELED : weiri_pool_drop_reason_locked(pool);
@@ -105,7 +105,7 @@ void weiri_run_settle_locked(weir_pool *pool, struct weiri_run *run)
 static void drop_pending_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
     struct weir_item *item = &run->envelope->item;
-    if (weiri_pool_takes_back_locked(pool)) {
+    if (pool->end.keeps) {
         return;
     }
     bool is_drain = pool->end.mode == WEIR_END_DRAIN;

@@ -41,7 +41,7 @@ bool weiri_worker_take_locked(weir_pool *pool, struct weiri_worker *worker)
         }
         /* It waits for its next firing. */
         weiri_group_free_slot_locked(pool, envelope);
-        if (!weiri_pool_takes_back_locked(pool)) {
+        if (!pool->end.keeps) {
             struct weiri_endings endings;
             weiri_endings_init(&endings);
             weiri_ended_drop_locked(pool, envelope, weiri_pool_drop_reason_locked(pool), &endings);
