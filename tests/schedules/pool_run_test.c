@@ -253,6 +253,8 @@ static void retry_against_drain(void *arg)
     CHECK_INT(world.records[0].ends, ==, 1);
     CHECK(!is_last_attempt || world.records[0].reason == WEIR_ENDED_DRAINED);
     CHECK(is_last_attempt || world.records[0].told == (world.records[0].runs < 4));
+    /* Each retry was followed by a run. */
+    CHECK_INT(counts_of(world.pool).retries, ==, world.records[0].runs - 1);
     end_world();
 }
 
