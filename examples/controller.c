@@ -73,7 +73,11 @@ static bool store(int folder_fd, const char *name, const struct content *content
     int fd = openat(folder_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     bool is_written = fd >= 0 && write(fd, content->bytes, content->size) == (ssize_t)content->size;
     is_written = fd >= 0 && close(fd) == 0 && is_written;
-    return is_written && renameat(folder_fd, part, folder_fd, name) == 0;
+    if (!is_written || renameat(folder_fd, part, folder_fd, name) != 0) {
+        (void)unlinkat(folder_fd, part, 0);
+        return false;
+    }
+    return true;
 }
 
 /* Brings the actual file to its desired state, whatever has happened. NULL: that worked. */
@@ -102,12 +106,13 @@ static const char *reconcile(struct controller *controller, const char *name)
     return NULL;
 }
 
-/* Takes work until there is none; a get with a timeout of 0 does not wait. */
+/* Takes one item, so that signals and events have their turns: the queue's descriptor stays
+ * readable while there is work. A get with a timeout of 0 does not wait. */
 static enum weir_status take_work(struct controller *controller)
 {
     struct weir_work work;
-    enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && (status = weir_queue_get(controller->queue, 0, &work)) == WEIR_OK) {
+    enum weir_status status = weir_queue_get(controller->queue, 0, &work);
+    if (status == WEIR_OK) {
         char name[NAME_MAX + 1] = "";
         memcpy(name, work.key.data, work.key.size); /* a key is bytes, not a string */
         const char *fault = reconcile(controller, name);

@@ -11,6 +11,7 @@
  *   `weir kick emails` has it tried again.
  * - Where the answer is lost after the server took an e-mail, it is sent twice. Both have the job's
  *   identity in their Message-ID, by which mailboxes know that they are one. */
+#include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,17 +46,24 @@ struct smtp {
     char reply[512]; /* the last line */
 };
 
+/* Ends a line. Returns the next one; "": there is none. */
+static char *cut_line(char *line)
+{
+    char *end = line + strcspn(line, "\n");
+    char *next = *end == '\n' ? end + 1 : end;
+    *end = '\0';
+    return next;
+}
+
 /* Cuts text into lines. What comes from outside must not pass for commands or headers. */
 static bool parse(char *text, struct email *email)
 {
     if (strchr(text, '\r') != NULL) {
         return false;
     }
-    char *rest = NULL;
-    email->to = strtok_r(text, "\n", &rest);
-    email->subject = strtok_r(NULL, "\n", &rest);
-    email->text = rest;
-    return email->subject != NULL && strchr(email->to, '@') != NULL &&
+    char *subject = cut_line(text);
+    *email = (struct email){.to = text, .subject = subject, .text = cut_line(subject)};
+    return *email->subject != '\0' && strchr(email->to, '@') != NULL &&
            strpbrk(email->to, "<> \t") == NULL;
 }
 
@@ -66,15 +74,21 @@ static int fail(weir_context *context, int status, const char *why)
     return status;
 }
 
+/* Whether all that was written has left. */
+static bool flush(struct smtp *smtp)
+{
+    return fflush(smtp->out) == 0 && ferror(smtp->out) == 0;
+}
+
 /* Reads a reply: lines "250-…", and a last one "250 …". */
 static int expect(struct smtp *smtp, char wanted)
 {
-    enum weir_status status = weir_context_check(smtp->context);
-    if (status != WEIR_OK) {
-        return (int)status;
-    }
     do {
-        if (fflush(smtp->out) != 0 || fgets(smtp->reply, sizeof(smtp->reply), smtp->in) == NULL) {
+        enum weir_status status = weir_context_check(smtp->context);
+        if (status != WEIR_OK) {
+            return (int)status;
+        }
+        if (!flush(smtp) || fgets(smtp->reply, sizeof(smtp->reply), smtp->in) == NULL) {
             return fail(smtp->context, LATER, "the server does not answer");
         }
         smtp->reply[strcspn(smtp->reply, "\r\n")] = '\0';
@@ -126,6 +140,9 @@ static int talk(struct smtp *smtp, const struct route *route, const struct email
         (void)fputs(is_line ? "\r" : "", smtp->out);
         (void)fputc(*at, smtp->out);
     }
+    if (!flush(smtp)) { /* a part may be missing: it must not be ended like a whole one */
+        return fail(smtp->context, LATER, "the server does not take the text");
+    }
     status = command(smtp, '2', is_line ? "." : "\r\n.", NULL);
     if (status == WEIR_OK) {
         (void)command(smtp, '2', "QUIT", NULL); /* whatever the answer is */
@@ -133,7 +150,7 @@ static int talk(struct smtp *smtp, const struct route *route, const struct email
     return status;
 }
 
-/* Connects; no step may last longer than ten seconds. */
+/* Connects; no read or write may last longer than ten seconds. */
 static int dial(const struct route *route)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -173,13 +190,15 @@ static int send_email(weir_context *context, const struct weir_job *job, void *a
     if (fd < 0) {
         return fail(context, LATER, "the server cannot be reached");
     }
-    struct smtp smtp = {context, fdopen(fd, "r"), fdopen(dup(fd), "w"), ""};
+    int out_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    struct smtp smtp = {context, fdopen(fd, "r"), out_fd < 0 ? NULL : fdopen(out_fd, "w"), ""};
     int status = smtp.in != NULL && smtp.out != NULL ? talk(&smtp, route, &email, job->identity)
                                                      : fail(context, LATER, "no descriptors");
-    (void)(smtp.in != NULL ? fclose(smtp.in) : close(fd));
-    if (smtp.out != NULL) {
-        (void)fclose(smtp.out);
+    if (status != WEIR_OK) { /* what is not sent yet must not leave with the close */
+        (void)shutdown(fd, SHUT_RDWR);
     }
+    (void)(smtp.out != NULL ? fclose(smtp.out) : out_fd < 0 ? 0 : close(out_fd));
+    (void)(smtp.in != NULL ? fclose(smtp.in) : close(fd));
     return status;
 }
 

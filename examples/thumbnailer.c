@@ -143,6 +143,7 @@ static int make_thumbnail(weir_context *context, void *payload)
         return fail(context, NOT_MADE, "cannot be opened");
     }
     int status = read_header(&picture) ? write_thumbnail(context, &picture, payload)
+                 : feof(picture.file)  ? fail(context, CUT_OFF, "cut off")
                                        : fail(context, NOT_MADE, "neither a PPM nor a PGM");
     (void)fclose(picture.file);
     return status;

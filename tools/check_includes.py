@@ -71,6 +71,9 @@ def check_source(path):
         return
     is_test = path.name.endswith("_test.c")
     folder = path.parent.relative_to("src").as_posix()
+    if room == "jobs" and folder not in PARTS:
+        findings.add(path, 1, f"src/{folder} is no known part of jobs: add it to PARTS in tools/sources.py")
+        return
     internal = PARTS[folder] | {folder} if folder in PARTS else BELOW[room] | {room}
     if is_test:
         internal |= {"support"} | (PARTS.keys() if room == "jobs" else set())

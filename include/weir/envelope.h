@@ -134,8 +134,8 @@ struct weir_envelope_options {
      * members must be 0: nothing is tried again. */
     struct weir_retry retry;
     /** Attempts at the same work that failed before this envelope was made, for one whose attempts
-     * are kept elsewhere: until it first succeeds or ends its failures in a row begin with so many,
-     * for weir_context_attempt() and for retry. */
+     * are kept elsewhere: its failures in a row begin with so many, for weir_context_attempt() and
+     * for retry, until a run does not fail or its first flight ends. */
     uint32_t attempts_before;
     uint32_t flags;                       /**< Of enum weir_envelope_flags. */
     const struct weir_schedule *schedule; /**< Optional, copied: when a periodic one runs. */

@@ -28,8 +28,9 @@ enum weir_place {
  *
  * Zero it (or call weir_item_init()) before first use; after that its contents belong to the queue.
  * It may be freed or moved only while it is idle and not waiting, which weir_queue_lookup()
- * (weir/snapshot.h) tells. Once nobody adds it any more, weir_queue_cancel() makes it so; if a
- * consumer is processing it, that consumer's done does. The owner and the consumer agree on which
+ * (weir/snapshot.h) tells. Once nobody adds it any more, weir_queue_cancel() makes it so, or,
+ * of one that a consumer is processing, that consumer's done after the cancel: without a cancel the
+ * done may queue it again. The owner and the consumer agree on which
  * of them frees the object then: the queue does not know.
  *
  * A node is used with one queue at a time. Until it is idle and not waiting, every add to another

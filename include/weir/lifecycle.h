@@ -30,8 +30,8 @@ WEIR_BEGIN_DECLS
  * | terminate     | terminated  | terminated  | joins the end  | terminated     | WEIR_OK        |
  * | resize, pause, resume | next start | at once | next start  | next start     | WEIR_ESTATE    |
  *
- * "As it ended" is WEIR_ECANCELED if a stronger end came while the pool was running or stopping,
- * whether or not it dropped or cancelled anything; else WEIR_OK. A start during a termination is
+ * "As it ended" is WEIR_ECANCELED if a stronger end came while workers were left, whether or not
+ * it dropped or cancelled anything; else WEIR_OK. A start during a termination is
  * refused with WEIR_ESTATE. */
 
 /** The states. The numbers are part of the ABI. */
@@ -49,7 +49,8 @@ WEIR_API enum weir_pool_state weir_pool_state(weir_pool *pool);
 /** Flags of an end. */
 enum weir_end_flags {
     /** Nothing is dropped but kept for the next start, with its slots: queued envelopes, pending
-     * times, the next runs of periodic envelopes, retries that failure hooks ask for meanwhile.
+     * times, the next runs of periodic envelopes, retries that failure hooks ask for meanwhile. Of
+     * a retry and a later send of one envelope the earlier time is kept, for one run.
      * Nothing comes due until then; a time that has passed by then is due at once. So a drain runs
      * no retry, not even one at once, and no firing that has passed meanwhile. Not with
      * WEIR_END_TERMINATE. */
