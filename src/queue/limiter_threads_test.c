@@ -82,7 +82,7 @@ static void ask_two(void *arg)
     }
 }
 
-TEST(item_bucket, "each item's tokens are given once, whoever asks, and none is lost")
+TEST(item_bucket, "each item's tokens are given once, to all threads together, and none is lost")
 {
     static struct caller callers[THREADS];
     static int64_t all[THREADS * CALLS];

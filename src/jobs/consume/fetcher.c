@@ -23,11 +23,6 @@ struct pass {
     struct weir_error error;
 };
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 bool weiri_fetcher_notify_locked(weir_consumer *consumer)
 {
     weiri_mutex_assert_held(&consumer->mutex);
@@ -125,7 +120,7 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
         pass->is_limited = pass->wanted < free_slots;
         pass->is_full = true;
         if (pass->is_limited && pass->wanted == 0) {
-            pass->next_ns = earlier(pass->next_ns, consumer->start_ns);
+            pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->start_ns);
         }
         consumer->claimed += pass->wanted;
     }
@@ -142,7 +137,8 @@ void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settl
         int64_t third = task->reservation->job.ttr_ns / 3;
         task->progress = is_told ? 0 : task->progress;
         task->touched_ns = now;
-        task->touch_ns = weiri_time_add(now, is_told ? third : earlier(third, WEIRI_PROGRESS_NS));
+        task->touch_ns =
+            weiri_time_add(now, is_told ? third : weiri_time_earlier(third, WEIRI_PROGRESS_NS));
     } else {
         /* Its worker may also have settled it meanwhile. Then is_lost is not read any more. */
         task->is_lost = true;
@@ -158,7 +154,8 @@ static void finish_touches(weir_consumer *consumer, struct pass *pass, bool was_
         task->is_being_touched = false;
         if (was_made) {
             weiri_task_touched_locked(task, &consumer->touches[i]);
-            pass->next_ns = earlier(pass->next_ns, task->is_lost ? INT64_MAX : task->touch_ns);
+            pass->next_ns =
+                weiri_time_earlier(pass->next_ns, task->is_lost ? INT64_MAX : task->touch_ns);
         }
     }
     weiri_cond_broadcast(&consumer->changed);
@@ -256,10 +253,10 @@ static void sum_up(weir_consumer *consumer, struct pass *pass)
     weiri_mutex_lock(&consumer->mutex);
     pass->is_empty = !pass->is_full;
     if (pass->is_full && pass->is_limited) {
-        pass->next_ns = earlier(pass->next_ns, consumer->start_ns);
+        pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->start_ns);
     }
     for (size_t i = 0; i < consumer->source_count && !pass->is_full; i++) {
-        pass->next_ns = earlier(pass->next_ns, consumer->sources[i].next_ns);
+        pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->sources[i].next_ns);
         pass->is_empty = pass->is_empty && consumer->sources[i].is_empty;
     }
     weiri_mutex_unlock(&consumer->mutex);
@@ -316,7 +313,7 @@ static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
     weiri_mutex_lock(&consumer->mutex);
     bool is_waiting = !pass->is_full && !consumer->is_notified && !consumer->is_over;
     consumer->is_waiting = is_waiting;
-    consumer->wake_ns = is_waiting ? earlier(pass->next_ns, longest) : pass->next_ns;
+    consumer->wake_ns = is_waiting ? weiri_time_earlier(pass->next_ns, longest) : pass->next_ns;
     int64_t limit = consumer->wake_ns;
     if (is_waiting) {
         weiri_mutex_unlock(&consumer->mutex);
@@ -369,7 +366,7 @@ static void run_passes(weir_consumer *consumer)
         if (consumer->broker->ops->settle != NULL) {
             weiri_touches_begin(consumer, pass.touch_count);
             pass.touch_count = 0;
-            pass.next_ns = earlier(pass.next_ns, weiri_left_advance(consumer));
+            pass.next_ns = weiri_time_earlier(pass.next_ns, weiri_left_advance(consumer));
         }
         if (pass.wanted > 0 || pass.touch_count > 0) {
             if (!touch_and_reserve(consumer, &pass)) {
