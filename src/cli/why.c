@@ -50,7 +50,7 @@ static void tell_start(const struct weir_why *why, char *text, size_t size)
         (void)snprintf(text, size, "it does not run again");
         break;
     case WEIR_WHY_GROUP:
-        (void)snprintf(text, size, "it starts when one of these has ended");
+        (void)snprintf(text, size, "it starts when its group has room");
         break;
     default:
         (void)snprintf(text, size, "it can start now");

@@ -78,19 +78,34 @@ static void explain_wait(struct weir_why *why, const struct facts *facts,
     }
 }
 
+enum {
+    GROUP_NAMES = 4 /* of jobs that run are told */
+};
+
 struct group {
     const char *name;
     uint32_t running;
+    char jobs[128]; /* " (17, 20)"; "": none */
 };
 
 static int count_group(const struct weir_job *job, void *arg)
 {
     struct group *group = arg;
-    group->running += job->group != NULL && strcmp(job->group, group->name) == 0;
+    if (job->group == NULL || strcmp(job->group, group->name) != 0) {
+        return 0;
+    }
+    size_t used = strcspn(group->jobs, ")");
+    if (group->running < GROUP_NAMES) {
+        (void)snprintf(group->jobs + used, sizeof(group->jobs) - used, "%s%.20s)",
+                       used == 0 ? " (" : ", ", job->id);
+    } else if (group->running == GROUP_NAMES) {
+        (void)snprintf(group->jobs + used, sizeof(group->jobs) - used, ", ...)");
+    }
+    group->running++;
     return 0;
 }
 
-/* How many jobs of its group run, and whether these are all that may. */
+/* Which jobs of its group run, and whether these are all that may. */
 static enum weir_status add_group(weir_broker *broker, const struct facts *facts,
                                   uint32_t group_limit, struct weir_why *why,
                                   struct weir_error *ret_error)
@@ -98,15 +113,17 @@ static enum weir_status add_group(weir_broker *broker, const struct facts *facts
     struct group group = {.name = facts->group};
     enum weir_status status = weir_broker_peek(broker, facts->tube, WEIR_JOB_RESERVED, SIZE_MAX,
                                                count_group, &group, ret_error);
+    size_t used = strlen(why->text);
     if (group_limit > 0 && group.running >= group_limit && why->reason == WEIR_WHY_WORKER) {
         why->reason = WEIR_WHY_GROUP;
         why->start_ns = 0;
-        (void)snprintf(why->text, sizeof(why->text), "its group is full: tube %s runs %u of one",
-                       facts->tube, (unsigned)group_limit);
+        (void)snprintf(why->text, sizeof(why->text),
+                       "its group \"%s\" is full: %u of at most %u run%s", group.name,
+                       (unsigned)group.running, (unsigned)group_limit, group.jobs);
+    } else {
+        (void)snprintf(why->text + used, sizeof(why->text) - used, "; %u of its group \"%s\" run%s",
+                       (unsigned)group.running, group.name, group.jobs);
     }
-    size_t used = strlen(why->text);
-    (void)snprintf(why->text + used, sizeof(why->text) - used, "; %u of its group \"%s\" run",
-                   (unsigned)group.running, group.name);
     return status;
 }
 
