@@ -55,11 +55,11 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
         if (code == SQLITE_ROW) {
             code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
                                   &settlement->status);
-            /* Room in its group for another. */
-            tally->has_ready =
-                tally->has_ready || (settlement->reservation->job.group != NULL &&
-                                     settlement->event != WEIRI_JOB_TOUCH && code == SQLITE_OK &&
-                                     settlement->status == WEIR_OK);
+            if (code == SQLITE_OK && settlement->status == WEIR_OK &&
+                settlement->reservation->job.group != NULL &&
+                settlement->event != WEIRI_JOB_TOUCH) {
+                code = weiri_policy_note_room(store, tally);
+            }
             if (code == SQLITE_OK && settlement->status == WEIR_OK && settlement->progress > 0) {
                 code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_PROGRESS,
                                      WEIRI_VALUES(row.number, settlement->progress - 1));

@@ -140,6 +140,38 @@ TEST(why, "why says that a job waits for its group, and not what a limit does no
     weir_broker_close(broker);
 }
 
+/* What changes the mark of waiters. */
+static bool wakes(weir_broker *broker, struct weiri_list *list, enum weiri_job_event event)
+{
+    struct weiri_exchange exchange = {.tube = "t", .wanted = 1, .attempts_max = 1};
+    uint32_t mark = broker->ops->mark(broker->store, "t");
+    if (event == WEIRI_JOB_EXPIRE) {
+        jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
+        CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
+        CHECK_INT(exchange.reserved_count, ==, 0);
+    } else {
+        settle_first(broker, list, event);
+    }
+    return broker->ops->mark(broker->store, "t") != mark;
+}
+
+TEST(wakes, "the end of a run of a group wakes waiters where its tube has a limit, and only there")
+{
+    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE, WEIRI_JOB_BURY, WEIRI_JOB_EXPIRE};
+    char groups[64];
+    for (size_t i = 0; i < 6; i++) {
+        struct weiri_list list;
+        weir_broker *broker = open_store();
+        bool is_limited = i % 2 == 1;
+        limit(broker, is_limited ? 1 : 0);
+        put(broker, "a", 1);
+        CHECK_INT(reserve(broker, 1, &list, groups), ==, 1);
+        CHECK_INT(wakes(broker, &list, events[i / 2]), ==, is_limited);
+        jobs_free(broker, &list);
+        weir_broker_close(broker);
+    }
+}
+
 TEST(lost, "a reservation that ends with its worker makes room")
 {
     char groups[64];

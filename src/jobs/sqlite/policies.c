@@ -56,6 +56,15 @@ bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_
            weiri_time_sub(now_ns, facts->run_at_ns) > policy->policy.late_ns;
 }
 
+int weiri_policy_note_room(struct weiri_store *store, struct weiri_tally *tally)
+{
+    struct weiri_policy policy = {.policy = {0}};
+    int code =
+        tally->has_ready ? SQLITE_OK : weiri_policy_find(&store->writer, tally->tube, &policy);
+    tally->has_ready = tally->has_ready || policy.policy.group_limit > 0;
+    return code;
+}
+
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                       size_t limit, int64_t now_ns, size_t *ret_count)
 {

@@ -25,6 +25,9 @@ int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weir
 /* Whether a job that is about to have its first run is late. */
 bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_job_facts *facts,
                           const char *reason, int64_t now_ns);
+/* Called after the end of a run of the tally's tube, which makes room in a group where the policy
+ * limits these: waiters look again. */
+int weiri_policy_note_room(struct weiri_store *store, struct weiri_tally *tally);
 /* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
  * kept no longer. ret_count: how many. */
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,

@@ -277,8 +277,10 @@ static int expire(struct weiri_store *store, struct weiri_tally *tally, struct w
         static const struct weiri_run_end no_end = {.outcome = WEIR_RUN_LOST};
         int code = weiri_row_step(store, tally, row, step, now_ns, reason, ret_status);
         if (code == SQLITE_OK && *ret_status == WEIR_OK) {
-            tally->has_ready = true; /* or buried, and there is room in its group */
             code = weiri_attempt_add(store, row->number, &no_end, now_ns);
+        }
+        if (code == SQLITE_OK && *ret_status == WEIR_OK) {
+            code = weiri_policy_note_room(store, tally);
         }
         return code == SQLITE_OK && row->facts.state == WEIR_JOB_BURIED
                    ? weiri_burials_add(store, row->number, &row->facts, WEIR_ELEASELOST, reason)
