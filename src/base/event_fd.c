@@ -26,31 +26,44 @@ static bool watch(int watched, int fd)
     return epoll_ctl(watched, EPOLL_CTL_ADD, fd, &wanted) == 0;
 }
 
-static bool open_all(struct weiri_event_fd *event)
+static enum weir_status make(struct weiri_event_fd *ret_event)
 {
-    event->watched = epoll_create1(EPOLL_CLOEXEC);
-    if (event->watched < 0) {
-        return false;
+    struct weiri_event_fd made = {.is_open = true, .event = -1, .timer = WEIRI_ALARM_FD_INIT};
+    made.watched = epoll_create1(EPOLL_CLOEXEC);
+    made.event = made.watched < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (made.event < 0 || weiri_alarm_fd_open(&made.timer) != WEIR_OK ||
+        !watch(made.watched, made.event) || !watch(made.watched, made.timer.fd)) {
+        enum weir_status status = errno == ENOMEM ? WEIR_ENOMEM : WEIR_EIO;
+        close_all(&made);
+        return status;
     }
-    event->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return event->event >= 0 && weiri_alarm_fd_open(&event->timer) == WEIR_OK &&
-           watch(event->watched, event->event) && watch(event->watched, event->timer.fd);
+    *ret_event = made;
+    return WEIR_OK;
 }
 
-enum weir_status weiri_event_fd_open(struct weiri_event_fd *event, int *ret_fd)
+enum weir_status weiri_event_fd_open(struct weiri_event_fd *event, struct weiri_mutex *mutex,
+                                     int *ret_fd)
 {
+    struct weiri_event_fd made = {.is_open = false};
+    enum weir_status status = WEIR_OK;
+    weiri_mutex_lock(mutex);
     if (!event->is_open) {
-        struct weiri_event_fd opened = {
-            .is_open = true, .watched = -1, .event = -1, .timer = WEIRI_ALARM_FD_INIT};
-        if (!open_all(&opened)) {
-            enum weir_status status = errno == ENOMEM ? WEIR_ENOMEM : WEIR_EIO;
-            close_all(&opened);
-            return status;
-        }
-        *event = opened;
+        weiri_mutex_unlock(mutex);
+        status = make(&made);
+        weiri_mutex_lock(mutex);
     }
-    *ret_fd = event->watched;
-    return WEIR_OK;
+    /* Another thread may have opened it meanwhile. */
+    if (!event->is_open && made.is_open) {
+        *event = made;
+        made.is_open = false;
+    }
+    if (event->is_open) {
+        *ret_fd = event->watched;
+        status = WEIR_OK;
+    }
+    weiri_mutex_unlock(mutex);
+    weiri_event_fd_close(&made);
+    return status;
 }
 
 void weiri_event_fd_close(struct weiri_event_fd *event)

@@ -9,10 +9,11 @@
 #include <weir/status.h>
 
 #include "base/alarm_fd.h"
+#include "base/sync.h"
 
 /* A file descriptor for an event loop. The library makes it readable, at once or from a time on. It
  * is an epoll of two others: the kernel keeps the time, so that no thread has to. Not thread-safe:
- * the caller's lock serialises the calls. None blocks. All zero: not open. */
+ * the caller's lock serialises the calls, and opening takes it. None blocks. All zero: not open. */
 struct weiri_event_fd {
     bool is_open;
     bool is_ready; /* as it was set last: only a change causes a system call */
@@ -21,9 +22,11 @@ struct weiri_event_fd {
     struct weiri_alarm_fd timer;
 };
 
-/* Opens it if it is not open: not readable, now or later, and closed by exec. WEIR_ENOMEM; WEIR_EIO
- * for any other reason, such as no descriptors left: then nothing was opened. */
-WEIR_NODISCARD enum weir_status weiri_event_fd_open(struct weiri_event_fd *event, int *ret_fd);
+/* Opens it if it is not open: not readable, now or later, and closed by exec. The descriptors are
+ * made without the mutex, which is the lock. WEIR_ENOMEM; WEIR_EIO for any other reason, such as no
+ * descriptors left: then nothing was opened. */
+WEIR_NODISCARD enum weir_status weiri_event_fd_open(struct weiri_event_fd *event,
+                                                    struct weiri_mutex *mutex, int *ret_fd);
 /* Does nothing if it is not open. */
 void weiri_event_fd_close(struct weiri_event_fd *event);
 

@@ -11,6 +11,9 @@
 
 #include "support/harness.h"
 
+/* Of all events. */
+static struct weiri_mutex mutex;
+
 #define HOUR (INT64_C(3600) * 1000000000)
 
 static bool is_readable(const struct weiri_event_fd *event)
@@ -32,7 +35,7 @@ TEST(shows_readiness, "it is readable while set so, however often it is set")
 {
     struct weiri_event_fd event = {.is_open = false};
     int fd;
-    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
+    CHECK_STATUS(weiri_event_fd_open(&event, &mutex, &fd), WEIR_OK);
     CHECK(!is_readable(&event));
     for (int round = 0; round < 3; round++) {
         weiri_event_fd_show(&event, true, INT64_MAX);
@@ -51,7 +54,7 @@ TEST(keeps_time, "it is readable from its time on, until another time is shown")
 {
     struct weiri_event_fd event = {.is_open = false};
     int fd;
-    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
+    CHECK_STATUS(weiri_event_fd_open(&event, &mutex, &fd), WEIR_OK);
     int64_t now = weiri_monotonic_now();
     weiri_event_fd_show(&event, false, now + HOUR);
     CHECK(!is_readable(&event));
@@ -80,7 +83,7 @@ TEST(readiness_hides_time, "what is shown beside readiness counts only when that
 {
     struct weiri_event_fd event = {.is_open = false};
     int fd;
-    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
+    CHECK_STATUS(weiri_event_fd_open(&event, &mutex, &fd), WEIR_OK);
     weiri_event_fd_show(&event, false, 1);
     wait_readable(&event);
     weiri_event_fd_show(&event, true, INT64_MAX);
@@ -96,7 +99,7 @@ TEST(closed_by_exec, "no descriptor survives exec")
 {
     struct weiri_event_fd event = {.is_open = false};
     int fd;
-    CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_OK);
+    CHECK_STATUS(weiri_event_fd_open(&event, &mutex, &fd), WEIR_OK);
     const int fds[] = {event.watched, event.event, event.timer.fd};
     for (size_t i = 0; i < 3; i++) {
         int flags = fcntl(fds[i], F_GETFD);
@@ -119,7 +122,7 @@ TEST(no_descriptors_left, "with any of its three descriptors refused, none is le
         limit.rlim_cur = (rlim_t)(next + left);
         CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
         int fd = -7;
-        CHECK_STATUS(weiri_event_fd_open(&event, &fd), WEIR_EIO);
+        CHECK_STATUS(weiri_event_fd_open(&event, &mutex, &fd), WEIR_EIO);
         CHECK_INT(event.watched, ==, -7);
         CHECK_INT(fd, ==, -7);
         CHECK(!event.is_open);

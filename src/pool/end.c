@@ -225,8 +225,8 @@ enum weir_status weir_pool_fd(weir_pool *pool, int *ret_fd)
     if (status != WEIR_OK) {
         return status;
     }
+    status = weiri_event_fd_open(&pool->fd, &pool->mutex, ret_fd);
     weiri_pool_lock(pool);
-    status = weiri_event_fd_open(&pool->fd, ret_fd);
     weiri_pool_show_end_locked(pool);
     weiri_pool_unlock(pool);
     return status;

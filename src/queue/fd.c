@@ -19,8 +19,8 @@ enum weir_status weir_queue_fd(weir_queue *queue, int *ret_fd)
     if (!weiri_queue_is_valid(queue) || ret_fd == NULL) {
         return weiri_queue_refusal(queue);
     }
+    enum weir_status status = weiri_event_fd_open(&queue->fd, &queue->mutex, ret_fd);
     weiri_queue_lock(queue);
-    enum weir_status status = weiri_event_fd_open(&queue->fd, ret_fd);
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock(queue); /* it shows the state */
     return status;
 }

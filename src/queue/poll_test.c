@@ -1,10 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syscall */
 #include "queue/poll_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The descriptor of a queue on a manual clock, after every call. */
@@ -268,6 +271,50 @@ TEST(same_each_time, "every call gives the same descriptor, which exec closes; N
     CHECK_STATUS(weir_queue_fd(NULL, &again), WEIR_EINVAL);
     CHECK_INT(again, ==, f.fd);
     teardown(&f);
+}
+
+/* What another call does while the first one makes its descriptors. */
+static struct {
+    weir_queue *queue; /* NULL: nothing */
+    bool is_failing;   /* the first call gets none after that */
+    int fd;
+} meanwhile;
+
+/* In place of the C library's. */
+int epoll_create1(int flags)
+{
+    weir_queue *queue = meanwhile.queue;
+    meanwhile.queue = NULL;
+    if (queue != NULL) {
+        CHECK_STATUS(weir_queue_fd(queue, &meanwhile.fd), WEIR_OK);
+        if (meanwhile.is_failing) {
+            errno = EMFILE;
+            return -1;
+        }
+    }
+    return (int)syscall(SYS_epoll_create1, flags);
+}
+
+TEST_BOTH(made_twice,
+          "descriptors are made without the lock; of two calls at once both get the same")
+{
+    for (int failing = 0; failing < 2; failing++) {
+        struct fixture f;
+        setup_on(&f, is_embedded, weir_clock_monotonic());
+        int next = dup(STDIN_FILENO); /* the lowest that is free */
+        CHECK_INT(close(next), ==, 0);
+        meanwhile.queue = f.queue;
+        meanwhile.is_failing = failing == 1;
+        CHECK_STATUS(weir_queue_fd(f.queue, &f.fd), WEIR_OK);
+        CHECK(meanwhile.queue == NULL);
+        CHECK_INT(f.fd, ==, meanwhile.fd);
+        int after = dup(STDIN_FILENO);
+        CHECK_INT(after, ==, next + 3);
+        CHECK_INT(close(after), ==, 0);
+        add(&f, 0);
+        CHECK(is_readable(&f));
+        teardown(&f);
+    }
 }
 
 TEST_BOTH(no_descriptors_left, "where the system has no descriptors left the queue is as it was")

@@ -372,8 +372,8 @@ enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
     if (status != WEIR_OK) {
         return status;
     }
+    status = weiri_event_fd_open(&consumer->fd, &consumer->mutex, ret_fd);
     weiri_mutex_lock(&consumer->mutex);
-    status = weiri_event_fd_open(&consumer->fd, ret_fd);
     show_end_locked(consumer);
     weiri_mutex_unlock(&consumer->mutex);
     return status == WEIR_OK
