@@ -104,7 +104,7 @@ enum weir_status weiri_limiter_when(weir_limiter *limiter, struct weir_key key, 
 
 void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key)
 {
-    if (!weiri_forked_since(limiter->process)) {
+    if (!weiri_forked_since(limiter->process) && limiter->ops.forget != NULL) {
         limiter->ops.forget(limiter->self, key);
     }
 }
@@ -146,5 +146,6 @@ void weir_limiter_forget(weir_limiter *limiter, struct weir_key key)
 
 uint64_t weir_limiter_num_requeues(weir_limiter *limiter, struct weir_key key)
 {
-    return check(limiter, key) == WEIR_OK ? limiter->ops.num_requeues(limiter->self, key) : 0;
+    bool is_counting = check(limiter, key) == WEIR_OK && limiter->ops.num_requeues != NULL;
+    return is_counting ? limiter->ops.num_requeues(limiter->self, key) : 0;
 }

@@ -19,7 +19,9 @@
  * describes how they work. */
 
 struct weir_limiter {
-    /* Immutable. */
+    /* Immutable. A supplied one may lack forget and num_requeues, too: it forgets and counts
+     * nothing.
+     */
     struct weir_limiter_ops ops;
     void *self;
     struct weir_allocator allocator;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/sync.h"
 #include "base/time.h"
@@ -101,31 +102,30 @@ static enum weir_status when_of_item(void *self, struct weir_key key, int64_t no
     return memory != NULL ? WEIR_OK : WEIR_ENOMEM;
 }
 
-static void give_back_of_item(void *self, struct weir_key key, int64_t now_ns)
+static void return_of_item(struct item_bucket_limiter *limiter, struct weir_key key, bool is_undone)
 {
-    struct item_bucket_limiter *limiter = self;
-    struct weiri_item_limiter *item = self;
-    (void)now_ns;
+    struct weiri_item_limiter *item = &limiter->item;
     weiri_mutex_lock(&item->mutex);
     struct weiri_memory *memory = weiri_remembered_find(&item->remembered, key);
     if (memory != NULL) {
         memory->tokens = at_most(memory->tokens + 1, limiter->rate.burst);
+        if (is_undone && memory->tokens >= limiter->rate.burst) { /* as a new one */
+            weiri_remembered_forget(&item->remembered, key);
+        }
     }
     weiri_mutex_unlock(&item->mutex);
 }
 
-/* Tokens were spent on tries that were made. */
-static void forget(void *self, struct weir_key key)
+static void give_back_of_item(void *self, struct weir_key key, int64_t now_ns)
 {
-    (void)self;
-    (void)key;
+    (void)now_ns;
+    return_of_item(self, key, false);
 }
 
-static uint64_t num_requeues(void *self, struct weir_key key)
+static void undo_of_item(void *self, struct weir_key key, int64_t now_ns)
 {
-    (void)self;
-    (void)key;
-    return 0;
+    (void)now_ns;
+    return_of_item(self, key, true);
 }
 
 static void destroy(void *self)
@@ -134,10 +134,9 @@ static void destroy(void *self)
     weiri_mutex_fini(&limiter->mutex);
 }
 
+/* Nothing is forgotten: tokens were spent on tries that were made. */
 static const struct weir_limiter_ops ops = {
     .when = when,
-    .forget = forget,
-    .num_requeues = num_requeues,
     .destroy = destroy,
     .give_back = give_back,
     .undo = give_back,
@@ -145,11 +144,9 @@ static const struct weir_limiter_ops ops = {
 
 static const struct weir_limiter_ops item_ops = {
     .when = when_of_item,
-    .forget = forget,
-    .num_requeues = num_requeues,
     .destroy = weiri_item_limiter_destroy,
     .give_back = give_back_of_item,
-    .undo = give_back_of_item,
+    .undo = undo_of_item,
 };
 
 static enum weir_status check(double qps, uint64_t burst, struct weir_error *ret_error)

@@ -87,6 +87,24 @@ TEST(item_bucket, "each item has a bucket of its own; forgetting gives no token,
     weir_limiter_free(limiter);
 }
 
+TEST(item_bucket_undo, "an undone try leaves no memory that it made, and what others left")
+{
+    weir_limiter *limiter = item_bucket(10, 3);
+    struct weir_key a = weir_key_string("a");
+    const struct weiri_item_limiter *self = limiter->self;
+    CHECK_INT(when(limiter, "a", 500), ==, 0);
+    CHECK_INT(when(limiter, "a", 500), ==, 0);
+    weiri_limiter_undo(limiter, a, 500);
+    CHECK_INT(self->remembered.table.count, ==, 1);
+    weiri_limiter_undo(limiter, a, 500);
+    CHECK_INT(self->remembered.table.count, ==, 0);
+    weiri_limiter_undo(limiter, a, 500);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(when(limiter, "a", 500), ==, i < 3 ? 0 : WEIR_MS(100));
+    }
+    weir_limiter_free(limiter);
+}
+
 TEST(counts_end, "a count of failures stays at its end")
 {
     weir_limiter *limiter = exponential(1, 1000);
