@@ -55,7 +55,7 @@ static enum weir_status normalize(struct weir_pool_options *dst,
         return weiri_fail(ret_error, WEIR_EINVAL, "workers is %zu: expected 1 to %d", dst->workers,
                           WEIRI_WORKERS_MAX);
     }
-    if (weiri_check_number("when_full", dst->when_full, 0, WEIR_FULL_DROP_OLDEST, ret_error) !=
+    if (weiri_check_choice("when_full", dst->when_full, WEIR_FULL_DROP_OLDEST, ret_error) !=
         WEIR_OK) {
         return WEIR_EINVAL;
     }

@@ -81,6 +81,10 @@ ROW(weir_pool_new, options, when_full, WEIR_EINVAL)
     options.when_full = UINT32_MAX;
     CHECK_STATUS(make(&options), WEIR_EINVAL);
     options.when_full = WEIR_FULL_DROP_OLDEST + 1;
+    struct weir_error error;
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool, &error), WEIR_EINVAL);
+    CHECK_STRING(error.text, "when_full is 3: expected one of 0 to 2");
     return make(&options);
 }
 
