@@ -82,21 +82,15 @@ static enum weir_status check_tubes(const char *tube, const struct weir_tube_wei
     return status;
 }
 
-static void set_source(weir_consumer *consumer, size_t i, const char *tube, uint32_t weight)
-{
-    memcpy(consumer->sources[i].tube, tube, strlen(tube) + 1);
-    consumer->shares[i].weight = weight == 0 ? 1 : weight;
-    consumer->marks[i].tube = consumer->sources[i].tube;
-}
-
 static void set_sources(weir_consumer *consumer, const char *tube)
 {
-    const struct weir_consumer_options *options = &consumer->options;
-    if (options->tube_count == 0) {
-        set_source(consumer, 0, tube, 1);
-    }
-    for (size_t i = 0; i < options->tube_count; i++) {
-        set_source(consumer, i, options->tubes[i].tube, options->tubes[i].weight);
+    const struct weir_tube_weight one = {.tube = tube};
+    const struct weir_tube_weight *tubes = tube != NULL ? &one : consumer->options.tubes;
+    for (size_t i = 0; i < consumer->source_count; i++) {
+        struct weiri_source *source = &consumer->sources[i];
+        memcpy(source->tube, tubes[i].tube, strlen(tubes[i].tube) + 1);
+        consumer->shares[i].weight = tubes[i].weight == 0 ? 1 : tubes[i].weight;
+        consumer->marks[i].tube = source->tube;
     }
     memcpy(consumer->tube, consumer->sources[0].tube, sizeof(consumer->tube));
     /* Borrowed until here. */
@@ -113,9 +107,6 @@ static void release(weir_consumer *consumer)
     weir_pool_free(consumer->pool);
     weiri_release(&memory, consumer->touches, slots * sizeof(*consumer->touches));
     weiri_release(&memory, consumer->touched, slots * sizeof(*consumer->touched));
-    weiri_release(&memory, consumer->sources, consumer->source_count * sizeof(*consumer->sources));
-    weiri_release(&memory, consumer->shares, consumer->source_count * sizeof(*consumer->shares));
-    weiri_release(&memory, consumer->marks, consumer->source_count * sizeof(*consumer->marks));
     weiri_event_fd_close(&consumer->fd);
     weiri_cond_fini(&consumer->changed);
     weiri_cond_fini(&consumer->notified);
@@ -144,15 +135,7 @@ static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *r
     }
     consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
     consumer->touched = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touched));
-    size_t count = consumer->source_count;
-    consumer->sources = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->sources));
-    consumer->shares = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->shares));
-    consumer->marks = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->marks));
-    if (consumer->touches == NULL || consumer->touched == NULL || consumer->sources == NULL ||
-        consumer->shares == NULL || consumer->marks == NULL) {
-        return WEIR_ENOMEM;
-    }
-    return WEIR_OK;
+    return consumer->touches == NULL || consumer->touched == NULL ? WEIR_ENOMEM : WEIR_OK;
 }
 
 /* The time between two beginnings at a rate; 0: none. */
@@ -167,10 +150,8 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
 {
     struct weir_consumer_options copy = {0};
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("ret_consumer", ret_consumer, ret_error);
-    }
+    enum weir_status status =
+        weiri_broker_enter_for(broker, true, "ret_consumer", ret_consumer != NULL, ret_error);
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);
     }
@@ -265,8 +246,7 @@ enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error 
                       weir_status_text((int)status));
 }
 
-/* Begins an end, which may be stronger than the one under way. Returns whether the fetcher must be
- * woken. */
+/* Begins an end, which may be stronger than the one under way. Returns whether it has. */
 static bool close_locked(weir_consumer *consumer, enum weir_end_mode mode)
     WEIRI_REQUIRES(consumer->mutex)
 {
@@ -276,7 +256,7 @@ static bool close_locked(weir_consumer *consumer, enum weir_end_mode mode)
     consumer->is_over = true;
     consumer->end = weiri_end_merge(consumer->end, (struct weiri_end){.mode = mode});
     weiri_cond_broadcast(&consumer->changed);
-    return weiri_fetcher_notify_locked(consumer);
+    return true;
 }
 
 /* Checks a call about the end. A handler must not wait for it; only the pool knows its threads. */
@@ -338,13 +318,9 @@ enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode m
     }
     weiri_mutex_lock(&consumer->mutex);
     bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
-    bool must_wake = was_started && close_locked(consumer, mode);
-    weiri_mutex_unlock(&consumer->mutex);
+    weiri_fetcher_notify_and_unlock(consumer, was_started && close_locked(consumer, mode));
     if (!was_started) {
         return fail_unstarted(ret_error);
-    }
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
     }
     if (timeout_ns > 0) {
         status = wait_until(consumer, limit_ns, ret_error);
@@ -390,18 +366,46 @@ void weiri_consumer_close(weir_consumer *consumer, enum weir_status status,
         consumer->end_error = *error;
     }
     /* A store that has failed runs nothing more. */
-    bool must_wake = close_locked(consumer, status == WEIR_OK ? WEIR_END_DRAIN : WEIR_END_FINISH);
-    weiri_mutex_unlock(&consumer->mutex);
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
+    enum weir_end_mode mode = status == WEIR_OK ? WEIR_END_DRAIN : WEIR_END_FINISH;
+    weiri_fetcher_notify_and_unlock(consumer, close_locked(consumer, mode));
+}
+
+static enum weiri_ending level_locked(const weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex)
+{
+    bool is_stopped = consumer->end.mode >= WEIR_END_STOP || consumer->end_status != WEIR_OK;
+    return !consumer->is_over                      ? WEIRI_ENDING_NOT
+           : weiri_list_is_empty(&consumer->tasks) ? WEIRI_ENDING_LAST
+           : is_stopped                            ? WEIRI_ENDING_STOPPED
+                                                   : WEIRI_ENDING;
+}
+
+bool weiri_consumer_pause(weir_consumer *consumer, struct weiri_cond *cond, int64_t ns,
+                          enum weiri_ending least)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), ns);
+    bool is_early = true;
+    weiri_mutex_lock(&consumer->mutex);
+    enum weiri_ending level = level_locked(consumer);
+    if (least == WEIRI_ENDING_NOT) {
+        least = level < WEIRI_ENDING_LAST ? level + 1 : level;
     }
+    while (is_early && (level = level_locked(consumer)) < least) {
+        is_early = weiri_cond_wait_until(cond, limit);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return level < least;
+}
+
+bool weiri_consumer_is_until_empty(const weir_consumer *consumer)
+{
+    return (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
 }
 
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status)
 {
-    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
     return status != WEIR_ETIMEDOUT && status != WEIR_ENOMEM && status != WEIR_EUNAVAILABLE &&
-           status != WEIR_ENOSPACE && (status != WEIR_ECORRUPT || is_until_empty);
+           status != WEIR_ENOSPACE &&
+           (status != WEIR_ECORRUPT || weiri_consumer_is_until_empty(consumer));
 }
 
 void weir_consumer_free(weir_consumer *consumer)

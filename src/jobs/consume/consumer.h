@@ -16,7 +16,8 @@
 #include "base/park.h"
 #include "base/sync.h"
 #include "jobs/broker.h"
-#include "jobs/consume/share.h"
+#include "jobs/core/attempt.h"
+#include "jobs/core/share.h"
 
 /* A consumer is a pool, a list of the jobs that it has reserved, and one more thread, the fetcher.
  *
@@ -48,24 +49,6 @@ struct weiri_source {
     bool is_empty;   /* then: and had no job in any state but buried */
     uint32_t mark;   /* from before the look */
     int64_t next_ns; /* when a job may become ready, on the monotonic clock */
-};
-
-/* What a handler told of its run. */
-struct weiri_run_words {
-    int exit_status;                    /* 0: none */
-    int signal;                         /* 0: none */
-    int64_t retry_ns;                   /* 0: none */
-    char reason[WEIR_EXPLANATION_SIZE]; /* the explanation of the run */
-    char tail[WEIR_TAIL_SIZE];
-};
-
-/* The next action for a task's job, after its run. */
-struct weiri_next_action {
-    struct weiri_settlement settlement;
-    int64_t delay_ns;
-    bool could_not_start; /* the handler returned WEIR_EAGAIN, and told no time */
-    const char *why;      /* why the run failed, a part of reason; NULL: it did not */
-    char reason[WEIR_REASON_SIZE];
 };
 
 /* A job from its reservation until it is settled. */
@@ -121,8 +104,8 @@ struct weir_consumer {
     /* Used by the fetcher alone. */
     struct weiri_settlement *touches; /* one for each slot */
     struct weiri_task **touched;
-    struct weiri_mark *marks; /* one for each source */
-    uint32_t failures;        /* failed transactions in a row */
+    struct weiri_mark marks[WEIR_CONSUMER_TUBES_MAX];
+    uint32_t failures; /* failed transactions in a row */
 
     struct weiri_mutex mutex;
     struct weiri_cond notified; /* for the fetcher */
@@ -131,9 +114,9 @@ struct weir_consumer {
     enum weiri_consumer_state state WEIRI_GUARDED_BY(mutex);
     struct weiri_list tasks WEIRI_GUARDED_BY(mutex);
     size_t claimed WEIRI_GUARDED_BY(mutex);
-    struct weiri_source *sources;                       /* the names are immutable */
-    struct weiri_share *shares WEIRI_GUARDED_BY(mutex); /* one for each source */
-    int64_t start_ns WEIRI_GUARDED_BY(mutex);           /* when the next run may begin */
+    struct weiri_source sources[WEIR_CONSUMER_TUBES_MAX]; /* the names are immutable */
+    struct weiri_share shares[WEIR_CONSUMER_TUBES_MAX] WEIRI_GUARDED_BY(mutex);
+    int64_t start_ns WEIRI_GUARDED_BY(mutex); /* when the next run may begin */
     bool is_over
         WEIRI_GUARDED_BY(mutex); /* reserve nothing more: it was ended, is empty, or failed */
     struct weiri_end end WEIRI_GUARDED_BY(mutex); /* then */
@@ -154,9 +137,6 @@ struct weir_consumer {
 
 /* Lets weir_job_describe() find the task of a run. */
 void weiri_run_words_begin(struct weiri_task *task, weir_context *context);
-/* Writes the reason of a run that failed with a status. Returns the part after "attempt N: ". */
-const char *weiri_run_words_reason(const struct weiri_task *task, int status,
-                                   char reason[WEIR_REASON_SIZE]);
 
 /* Leave to begin runs, at the consumer's rate: at most wanted. What is not used is given back. */
 size_t weiri_rate_take_locked(weir_consumer *consumer, size_t wanted)
@@ -172,10 +152,11 @@ void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uin
 
 /* The main function of the fetcher's thread. */
 void weiri_fetcher_main(void *consumer);
-/* Makes the fetcher check the state again. Returns whether the caller must also call
- * weiri_fetcher_wake(), without the mutex. */
-bool weiri_fetcher_notify_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex);
-void weiri_fetcher_wake(weir_consumer *consumer);
+/* Makes the fetcher check the state again, unless it waits in the broker. */
+void weiri_fetcher_notify_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex);
+/* The same wherever it is, if that is needed, and unlocks the mutex. */
+void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
+    WEIRI_RELEASE(consumer->mutex);
 
 /* What follows a touch that was made. */
 void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settlement *touch);
@@ -183,6 +164,19 @@ void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settl
 weir_ended_fn weiri_task_ended;
 /* Tells of a run whose job was settled with a status. Without the mutex. */
 void weiri_task_report(struct weiri_task *task, enum weir_status settled);
+
+/* How far an end has come; each includes those before it. */
+enum weiri_ending {
+    WEIRI_ENDING_NOT,
+    WEIRI_ENDING,         /* no more jobs are reserved */
+    WEIRI_ENDING_STOPPED, /* runs are cancelled, or the store has failed: nothing is tried again */
+    WEIRI_ENDING_LAST     /* no job is reserved any more */
+};
+/* Sleeps for so long, but not on once an end has come to a level; WEIRI_ENDING_NOT: further than
+ * now. Returns whether it has not. The fetcher waits for notified, all others for changed. Without
+ * the mutex. */
+bool weiri_consumer_pause(weir_consumer *consumer, struct weiri_cond *cond, int64_t ns,
+                          enum weiri_ending least);
 
 /* Settles one reservation, waiting for the answer. Without the mutex. */
 enum weir_status weiri_settle_alone(weir_consumer *consumer, struct weiri_settlement *settlement,
@@ -209,6 +203,8 @@ void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state
  * damage, which may concern few of its jobs; one that is to end when the tube is empty would never
  * end then. */
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status);
+/* WEIR_CONSUMER_UNTIL_EMPTY */
+bool weiri_consumer_is_until_empty(const weir_consumer *consumer);
 
 /* Tells after_run of each job that the store buried, or the log where there is none, and frees
  * them. Without the mutex. */

@@ -23,17 +23,23 @@ struct pass {
     struct weir_error error;
 };
 
-bool weiri_fetcher_notify_locked(weir_consumer *consumer)
+void weiri_fetcher_notify_locked(weir_consumer *consumer)
 {
     weiri_mutex_assert_held(&consumer->mutex);
     consumer->is_notified = true;
     weiri_cond_signal(&consumer->notified);
-    return consumer->is_waiting;
 }
 
-void weiri_fetcher_wake(weir_consumer *consumer)
+void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
 {
-    consumer->broker->ops->wake(consumer->broker->store, consumer->sources[0].tube);
+    if (is_needed) {
+        weiri_fetcher_notify_locked(consumer);
+    }
+    bool must_wake = is_needed && consumer->is_waiting;
+    weiri_mutex_unlock(&consumer->mutex);
+    if (must_wake) {
+        consumer->broker->ops->wake(consumer->broker->store, consumer->sources[0].tube);
+    }
 }
 
 /* The first task that must be cancelled; NULL: none. */
@@ -180,17 +186,8 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
                          "tube %s: tried again in %lld ms: %s", consumer->tube,
                          (long long)(delay / WEIR_MS(1)), error->text);
     }
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), delay);
-    weiri_mutex_lock(&consumer->mutex);
     /* Only an end shortens the wait. */
-    bool may_wait = true;
-    bool was_over = consumer->is_over;
-    enum weir_end_mode mode = consumer->end.mode;
-    while (may_wait && !(consumer->is_over && weiri_list_is_empty(&consumer->tasks)) &&
-           consumer->is_over == was_over && consumer->end.mode == mode) {
-        may_wait = weiri_cond_wait_until(&consumer->notified, limit);
-    }
-    weiri_mutex_unlock(&consumer->mutex);
+    (void)weiri_consumer_pause(consumer, &consumer->notified, delay, WEIRI_ENDING_NOT);
 }
 
 /* One transaction, with the touches that are still to be made. Returns false if it failed. */
@@ -333,32 +330,25 @@ static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
     return is_long_sleep;
 }
 
-/* Whether no job is reserved and none is being reserved, for a consumer that ends when the tube is
- * empty. */
-static bool is_tube_done(weir_consumer *consumer)
-{
-    weiri_mutex_lock(&consumer->mutex);
-    bool is = weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
-    weiri_mutex_unlock(&consumer->mutex);
-    return is;
-}
-
-/* Whether a tube had news after the pass began: it may have got a job after it was looked at, from
- * a run of a tube that was looked at later. */
-static bool has_news(weir_consumer *consumer)
+/* Whether a consumer that ends when its tubes are empty has found them so: no job is reserved or
+ * being reserved, and no tube had news after the pass began. It may have got a job after it was
+ * looked at, from a run of a tube that was looked at later. */
+static bool are_tubes_done(weir_consumer *consumer)
 {
     const weir_broker *broker = consumer->broker;
-    bool has = false;
-    for (size_t i = 0; i < consumer->source_count && !has; i++) {
+    weiri_mutex_lock(&consumer->mutex);
+    bool are = weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
+    weiri_mutex_unlock(&consumer->mutex);
+    for (size_t i = 0; i < consumer->source_count && are; i++) {
         const struct weiri_mark *mark = &consumer->marks[i];
-        has = broker->ops->mark(broker->store, mark->tube) != mark->mark;
+        are = broker->ops->mark(broker->store, mark->tube) == mark->mark;
     }
-    return has;
+    return are;
 }
 
 static void run_passes(weir_consumer *consumer)
 {
-    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
+    bool is_until_empty = weiri_consumer_is_until_empty(consumer);
     bool is_long_sleep = false;
     struct pass pass;
     while (begin_pass(consumer, &pass)) {
@@ -377,7 +367,7 @@ static void run_passes(weir_consumer *consumer)
         if (is_long_sleep && pass.reserved > 0) {
             atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
         }
-        if (is_until_empty && pass.is_empty && is_tube_done(consumer) && !has_news(consumer)) {
+        if (is_until_empty && pass.is_empty && are_tubes_done(consumer)) {
             weiri_consumer_close(consumer, WEIR_OK, NULL);
             continue;
         }
@@ -388,18 +378,21 @@ static void run_passes(weir_consumer *consumer)
     }
 }
 
+static void watch_empty(weir_consumer *consumer, bool is_watching)
+{
+    const weir_broker *broker = consumer->broker;
+    size_t count = weiri_consumer_is_until_empty(consumer) ? consumer->source_count : 0;
+    for (size_t i = 0; i < count; i++) {
+        broker->ops->watch_empty(broker->store, consumer->sources[i].tube, is_watching);
+    }
+}
+
 void weiri_fetcher_main(void *arg)
 {
     weir_consumer *consumer = arg;
-    const struct weiri_broker_ops *ops = consumer->broker->ops;
-    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
-    for (size_t i = 0; i < consumer->source_count && is_until_empty; i++) {
-        ops->watch_empty(consumer->broker->store, consumer->sources[i].tube, true);
-    }
+    watch_empty(consumer, true);
     run_passes(consumer);
-    for (size_t i = 0; i < consumer->source_count && is_until_empty; i++) {
-        ops->watch_empty(consumer->broker->store, consumer->sources[i].tube, false);
-    }
+    watch_empty(consumer, false);
     enum weir_status status = weir_pool_end(consumer->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     WEIRI_ASSERT(status == WEIR_OK);
     weiri_consumer_set_state(consumer, WEIRI_CONSUMER_ENDED);

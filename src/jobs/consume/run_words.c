@@ -1,9 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What a handler tells of its run, and the reason that a failed run leaves. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+/* What a handler tells of its run. */
 
 #include "base/panic.h"
 #include "base/time.h"
@@ -69,26 +66,8 @@ enum weir_status weir_job_progress(weir_context *context, int32_t percent)
     weir_consumer *consumer = task->consumer;
     weiri_mutex_lock(&consumer->mutex);
     task->progress = percent + 1;
-    int64_t soon = weiri_time_add(task->touched_ns, WEIRI_PROGRESS_NS);
-    task->touch_ns = soon < task->touch_ns ? soon : task->touch_ns;
-    bool must_wake = task->touch_ns < consumer->wake_ns && weiri_fetcher_notify_locked(consumer);
-    weiri_mutex_unlock(&consumer->mutex);
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
-    }
+    task->touch_ns =
+        weiri_time_earlier(task->touch_ns, weiri_time_add(task->touched_ns, WEIRI_PROGRESS_NS));
+    weiri_fetcher_notify_and_unlock(consumer, task->touch_ns < consumer->wake_ns);
     return WEIR_OK;
-}
-
-const char *weiri_run_words_reason(const struct weiri_task *task, int status,
-                                   char reason[WEIR_REASON_SIZE])
-{
-    const struct weir_job *job = &task->reservation->job;
-    int prefix = snprintf(reason, WEIR_REASON_SIZE, "attempt %" PRIu32 ": ", job->attempts);
-    char *why = reason + prefix;
-    size_t size = WEIR_REASON_SIZE - (size_t)prefix;
-    (void)snprintf(why, size, "%.*s", (int)size - 1, task->words.reason);
-    if (why[0] == '\0') {
-        (void)snprintf(why, size, "%s (status %d)", weir_status_text(status), status);
-    }
-    return why;
 }

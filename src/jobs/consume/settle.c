@@ -15,15 +15,12 @@
 
 /* The last use of the consumer by a thread of the backend's: the fetcher ends, and the consumer can
  * be freed, once all settlements were told of. */
-static void leave(weir_consumer *consumer, bool must_wake)
+static void leave(weir_consumer *consumer)
 {
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
-    }
     weiri_mutex_lock(&consumer->mutex);
     consumer->settling--;
-    if (consumer->is_over) {
-        (void)weiri_fetcher_notify_locked(consumer);
+    if (consumer->is_over) { /* and then it does not wait in the broker */
+        weiri_fetcher_notify_locked(consumer);
     }
     weiri_mutex_unlock(&consumer->mutex);
 }
@@ -35,9 +32,8 @@ static void touched(struct weiri_settlement *touch)
     weiri_mutex_lock(&consumer->mutex);
     weiri_task_touched_locked(task, touch);
     weiri_cond_broadcast(&consumer->changed);
-    bool must_wake = weiri_fetcher_notify_locked(consumer);
-    weiri_mutex_unlock(&consumer->mutex);
-    leave(consumer, must_wake);
+    weiri_fetcher_notify_and_unlock(consumer, true);
+    leave(consumer);
 }
 
 void weiri_touches_begin(weir_consumer *consumer, size_t count)
@@ -66,10 +62,9 @@ static void ended(struct weiri_settlement *settlement)
         task->settle_ns = weiri_time_add(weiri_monotonic_now(), weiri_retry_ns(task->refusals));
     }
     weiri_parker_set(parker);
-    bool must_wake = task->is_left && weiri_fetcher_notify_locked(consumer);
-    weiri_mutex_unlock(&consumer->mutex);
+    weiri_fetcher_notify_and_unlock(consumer, task->is_left);
     weiri_parker_wake(parker);
-    leave(consumer, must_wake);
+    leave(consumer);
 }
 
 static void begin_end(struct weiri_task *task)
@@ -92,7 +87,6 @@ bool weiri_task_settle(struct weiri_task *task)
     while (!weiri_parker_is_set(&task->parker) && weiri_monotonic_now() < limit) {
         weiri_parker_sleep(&task->parker, limit);
     }
-    bool must_wake = false;
     weiri_mutex_lock(&consumer->mutex);
     bool is_known = !task->is_ending && !task->is_being_touched &&
                     task->action.settlement.status != WEIR_EUNAVAILABLE;
@@ -101,12 +95,8 @@ bool weiri_task_settle(struct weiri_task *task)
     } else {
         task->is_left = true;
         weir_envelope_ref(task->envelope);
-        must_wake = weiri_fetcher_notify_locked(consumer);
     }
-    weiri_mutex_unlock(&consumer->mutex);
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
-    }
+    weiri_fetcher_notify_and_unlock(consumer, !is_known);
     return is_known;
 }
 

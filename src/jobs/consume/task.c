@@ -12,8 +12,6 @@
 #include "base/time.h"
 #include "jobs/consume/consumer.h"
 
-/* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
-#define START_RETRY_NS WEIR_SECONDS(1)
 /* The delay of a job's first retry, stated in weir/retry.h. */
 #define RETRY_BASE_NS WEIR_SECONDS(1)
 
@@ -75,62 +73,29 @@ static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
     return weiri_retry_delay(&options->retry, RETRY_BASE_NS, job->attempts, weiri_random_seed());
 }
 
-static void choose_action(struct weiri_task *task, int status)
+static void choose_action(struct weiri_task *task)
 {
     weir_consumer *consumer = task->consumer;
     const struct weir_job *job = &task->reservation->job;
     struct weiri_next_action *action = &task->action;
-    *action = (struct weiri_next_action){.settlement = {.reservation = task->reservation}};
+    struct weiri_settlement *settlement = &action->settlement;
+    struct weiri_run run = {.status = task->status,
+                            .was_run = task->was_run,
+                            .attempts = job->attempts,
+                            .attempts_max = consumer->options.retry.attempts,
+                            .words = &task->words};
     weiri_mutex_lock(&consumer->mutex);
-    bool is_ending = consumer->is_over;
+    run.is_ending = consumer->is_over;
     weiri_mutex_unlock(&consumer->mutex);
-    const struct weiri_broker_config *config = &consumer->broker->config;
-    const struct weiri_run_words *words = &task->words;
-    bool is_put_off = task->was_run && status == WEIR_EAGAIN;
-    action->could_not_start = is_put_off && words->retry_ns == 0;
-    if (!task->was_run || is_put_off || (status == WEIR_ECANCELED && is_ending)) {
-        action->settlement.event =
-            WEIRI_JOB_RETURN; /* the handler did not fail: no attempt is counted */
-        if (is_put_off) {
-            action->delay_ns = words->retry_ns > 0 ? words->retry_ns : START_RETRY_NS;
-            action->settlement.run_at_ns =
-                weiri_time_add(config->now(config->now_arg), action->delay_ns);
-        }
-        return;
+    weiri_decide_run(&run, action);
+    settlement->reservation = task->reservation;
+    if (settlement->event == WEIRI_JOB_RELEASE && action->delay_ns == 0) {
+        action->delay_ns = retry_delay(consumer, job);
     }
-    action->settlement.event =
-        weiri_job_next_event(status, job->attempts, consumer->options.retry.attempts);
-    if (action->settlement.event == WEIRI_JOB_DONE) {
-        action->settlement.reason = words->reason[0] == '\0' ? NULL : words->reason;
-        return;
+    if (settlement->event == WEIRI_JOB_RELEASE || action->delay_ns > 0) {
+        const struct weiri_broker_config *config = &consumer->broker->config;
+        settlement->run_at_ns = weiri_time_add(config->now(config->now_arg), action->delay_ns);
     }
-    bool is_retry = action->settlement.event == WEIRI_JOB_RELEASE;
-    action->why = weiri_run_words_reason(task, status, action->reason);
-    action->settlement.reason = action->reason;
-    action->settlement.end = (struct weiri_run_end){
-        .outcome = is_retry ? WEIR_RUN_RETRY : WEIR_RUN_BURIED,
-        .status = status,
-        .exit_status = words->exit_status,
-        .signal = words->signal,
-        .tail = words->tail,
-    };
-    if (is_retry) {
-        action->delay_ns = words->retry_ns > 0 ? words->retry_ns : retry_delay(consumer, job);
-        action->settlement.run_at_ns =
-            weiri_time_add(config->now(config->now_arg), action->delay_ns);
-    }
-}
-
-/* Pauses a worker whose handler could not start. Its slot stays claimed meanwhile. */
-static void pause_worker(weir_consumer *consumer)
-{
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), START_RETRY_NS);
-    bool is_early = true;
-    weiri_mutex_lock(&consumer->mutex);
-    while (is_early && !consumer->is_over) {
-        is_early = weiri_cond_wait_until(&consumer->changed, limit);
-    }
-    weiri_mutex_unlock(&consumer->mutex);
 }
 
 /* Claims the free slots. The task's own slot is claimed already and passes to the next job. Returns
@@ -148,22 +113,9 @@ static size_t claim_slots(weir_consumer *consumer)
     return wanted;
 }
 
-/* Waits before another try. False: there must be no other try. */
-static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
-{
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), weiri_retry_ns(failures));
-    weiri_mutex_lock(&consumer->mutex);
-    bool is_early = true;
-    while (is_early && consumer->end.mode < WEIR_END_STOP && consumer->end_status == WEIR_OK) {
-        is_early = weiri_cond_wait_until(&consumer->changed, limit);
-    }
-    bool may_retry = consumer->end.mode < WEIR_END_STOP && consumer->end_status == WEIR_OK;
-    weiri_mutex_unlock(&consumer->mutex);
-    return may_retry;
-}
-
-/* Tries until the store answers, the consumer is stopped, or the store has failed for good.
- */
+/* Settles the job, unless that was begun, and reserves the next ones. Tries until the store
+ * answers, the consumer is stopped, or the store has failed for good; then the job is ready again
+ * after its TTR. */
 static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                                       struct weiri_exchange *ret_exchange)
 {
@@ -203,42 +155,16 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
             weiri_consumer_close(consumer, status, &error);
             return status;
         }
-        if (status == WEIR_ECORRUPT && wanted == 0) {
-            return status;
-        }
-        if (status == WEIR_ECORRUPT) {
-            /* The damage may be among the jobs to reserve. */
-            wanted = 0;
+        if (status == WEIR_ECORRUPT && wanted > 0) {
+            wanted = 0; /* the damage may be among the jobs to reserve */
             continue;
         }
-        if (!wait_to_retry(consumer, failures)) {
+        if (status == WEIR_ECORRUPT ||
+            !weiri_consumer_pause(consumer, &consumer->changed, weiri_retry_ns(failures),
+                                  WEIRI_ENDING_STOPPED)) {
             return status;
         }
     }
-}
-
-/* Settles the job, unless that was begun, and reserves the next ones. Where it cannot be settled,
- * it is ready again after its TTR. ret_claims is the number of slots claimed for the jobs in
- * ret_exchange->reserved, with the task's own. */
-static enum weir_status settle_and_fetch(struct weiri_task *task,
-                                         struct weiri_exchange *ret_exchange, size_t *ret_claims)
-{
-    size_t wanted = task->action.could_not_start ? 0 : claim_slots(task->consumer);
-    *ret_claims = wanted > 0 ? wanted : 1;
-    enum weir_status status = try_to_settle(task, wanted, ret_exchange);
-    weiri_rate_give_back(task->consumer, wanted - ret_exchange->reserved_count);
-    return status;
-}
-
-/* A fetcher that waits in the broker will fill free slots. One that sleeps because all slots were
- * claimed must be notified. */
-static void notify_of_free_slots(weir_consumer *consumer)
-{
-    weiri_mutex_lock(&consumer->mutex);
-    if (consumer->claimed < consumer->options.workers && !consumer->is_waiting) {
-        (void)weiri_fetcher_notify_locked(consumer);
-    }
-    weiri_mutex_unlock(&consumer->mutex);
 }
 
 void weiri_task_report(struct weiri_task *task, enum weir_status settled)
@@ -246,13 +172,7 @@ void weiri_task_report(struct weiri_task *task, enum weir_status settled)
     weir_consumer *consumer = task->consumer;
     const struct weiri_next_action *action = &task->action;
     const struct weir_job *job = &task->reservation->job;
-    enum weir_run_outcome outcome = WEIR_RUN_LOST;
-    if (settled == WEIR_OK) {
-        outcome = action->settlement.event == WEIRI_JOB_DONE     ? WEIR_RUN_DONE
-                  : action->settlement.event == WEIRI_JOB_BURY   ? WEIR_RUN_BURIED
-                  : action->settlement.event == WEIRI_JOB_RETURN ? WEIR_RUN_RETURNED
-                                                                 : WEIR_RUN_RETRY;
-    }
+    enum weir_run_outcome outcome = weiri_run_outcome(action->settlement.event, settled);
     if (consumer->options.limiter != NULL &&
         (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {
         weir_limiter_forget(consumer->options.limiter, weir_key_string(job->id));
@@ -291,7 +211,7 @@ void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buri
     weiri_reservations_free(&consumer->allocator, buried);
 }
 
-/* Removes a task from the consumer's list. */
+/* Removes a task from the consumer's list, once nobody reads its reservation. */
 static void remove_task(struct weiri_task *task)
 {
     weir_consumer *consumer = task->consumer;
@@ -301,48 +221,50 @@ static void remove_task(struct weiri_task *task)
     }
     weiri_list_remove(&task->link);
     /* The fetcher waits for the last task when the consumer ends. */
-    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
-    bool must_wake = false;
-    if (weiri_list_is_empty(&consumer->tasks) && (consumer->is_over || is_until_empty)) {
-        must_wake = weiri_fetcher_notify_locked(consumer);
-    }
-    weiri_mutex_unlock(&consumer->mutex);
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
-    }
+    bool is_awaited = consumer->is_over || weiri_consumer_is_until_empty(consumer);
+    weiri_fetcher_notify_and_unlock(consumer, is_awaited && weiri_list_is_empty(&consumer->tasks));
 }
 
 void weiri_task_ended(const struct weir_ended *ended, void *arg)
 {
     (void)arg;
     struct weiri_task *task = weir_envelope_payload(ended->envelope);
+    weir_consumer *consumer = task->consumer;
     struct weiri_exchange exchange;
-    size_t claims;
     task->status = ended->status;
     (void)snprintf(task->words.reason, sizeof(task->words.reason), "%s", ended->explanation);
-    choose_action(task, ended->status);
-    bool is_left = task->consumer->broker->ops->settle != NULL && !weiri_task_settle(task);
-    enum weir_status settled = settle_and_fetch(task, &exchange, &claims);
+    choose_action(task);
+    bool is_left = consumer->broker->ops->settle != NULL && !weiri_task_settle(task);
+    bool could_start = !task->action.could_not_start;
+    size_t wanted = could_start ? claim_slots(consumer) : 0;
+    enum weir_status settled = try_to_settle(task, wanted, &exchange);
+    weiri_rate_give_back(consumer, wanted - exchange.reserved_count);
     /* Set before the next jobs enter the list, so that no more tasks are touched than there are
      * slots. What was left is the fetcher's. */
     if (!is_left) {
         settled = settled == WEIR_OK ? task->action.settlement.status : settled;
-        weiri_mutex_lock(&task->consumer->mutex);
+        weiri_mutex_lock(&consumer->mutex);
         task->is_settled = true;
-        weiri_mutex_unlock(&task->consumer->mutex);
+        weiri_mutex_unlock(&consumer->mutex);
     }
-    if (task->action.could_not_start) {
+    if (!could_start) {
         if (!is_left) {
             weiri_task_report(task, settled);
         }
-        pause_worker(task->consumer);
+        /* Its slot stays claimed meanwhile. */
+        (void)weiri_consumer_pause(consumer, &consumer->changed, WEIRI_START_RETRY_NS,
+                                   WEIRI_ENDING);
     }
-    (void)weiri_tasks_start(task->consumer, &exchange.reserved, claims);
-    notify_of_free_slots(task->consumer);
+    (void)weiri_tasks_start(consumer, &exchange.reserved, wanted > 0 ? wanted : 1);
+    /* A fetcher that waits in the broker will fill free slots. One that sleeps because all slots
+     * were claimed must be notified. */
+    weiri_mutex_lock(&consumer->mutex);
+    bool is_free = consumer->claimed < consumer->options.workers;
+    weiri_fetcher_notify_and_unlock(consumer, is_free && !consumer->is_waiting);
     if (is_left) {
         return;
     }
-    if (task->was_run && !task->action.could_not_start) {
+    if (task->was_run && could_start) {
         weiri_task_report(task, settled);
     }
     remove_task(task);
@@ -393,29 +315,6 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     return task;
 }
 
-/* Adds a task to the consumer's list and sends it. False: it was not sent, and is not in the list.
- */
-static bool send_task(weir_consumer *consumer, struct weiri_task *task)
-{
-    weiri_mutex_lock(&consumer->mutex);
-    weiri_list_insert_before(&consumer->tasks, &task->link);
-    bool must_wake = task->touch_ns < consumer->wake_ns && weiri_fetcher_notify_locked(consumer);
-    weiri_mutex_unlock(&consumer->mutex);
-    if (must_wake) {
-        weiri_fetcher_wake(consumer);
-    }
-    if (weir_pool_send(consumer->pool, task->envelope) == WEIR_OK) {
-        return true;
-    }
-    weiri_mutex_lock(&consumer->mutex);
-    while (task->is_being_touched) {
-        weiri_cond_wait(&consumer->changed);
-    }
-    weiri_list_remove(&task->link);
-    weiri_mutex_unlock(&consumer->mutex);
-    return false;
-}
-
 /* Returns a job that cannot run here for lack of memory. If that fails too, the job is ready again
  * after its TTR. */
 static void return_job(weir_consumer *consumer, const struct weiri_reservation *reservation)
@@ -428,6 +327,7 @@ static void return_job(weir_consumer *consumer, const struct weiri_reservation *
                      reservation->job.id, status == WEIR_OK ? "given back" : error.text);
 }
 
+/* Sends a reserved job to the pool. False: it was given back. */
 static bool start_one(weir_consumer *consumer, struct weiri_reservation *reservation)
 {
     struct weiri_task *task = make_task(consumer, reservation);
@@ -437,8 +337,12 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
         return false;
     }
     weir_envelope *envelope = task->envelope;
-    bool was_sent = send_task(consumer, task);
+    weiri_mutex_lock(&consumer->mutex);
+    weiri_list_insert_before(&consumer->tasks, &task->link);
+    weiri_fetcher_notify_and_unlock(consumer, task->touch_ns < consumer->wake_ns);
+    bool was_sent = weir_pool_send(consumer->pool, envelope) == WEIR_OK;
     if (!was_sent) {
+        remove_task(task);
         return_job(consumer, reservation);
     }
     weir_envelope_unref(envelope);
@@ -448,19 +352,17 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
 bool weiri_tasks_start(weir_consumer *consumer, struct weiri_list *reserved, size_t claims)
 {
     size_t started = 0;
-    size_t failed = 0;
+    bool are_all = true;
     while (!weiri_list_is_empty(reserved)) {
-        struct weiri_reservation *reservation =
-            WEIRI_CONTAINER(reserved->next, struct weiri_reservation, link);
-        weiri_list_remove(&reservation->link);
-        if (start_one(consumer, reservation)) {
-            started++;
-        } else {
-            failed++;
-        }
+        struct weiri_list *link = reserved->next;
+        weiri_list_remove(link);
+        bool was_started =
+            start_one(consumer, WEIRI_CONTAINER(link, struct weiri_reservation, link));
+        started += was_started;
+        are_all = are_all && was_started;
     }
     weiri_mutex_lock(&consumer->mutex);
     consumer->claimed -= claims - started;
     weiri_mutex_unlock(&consumer->mutex);
-    return failed == 0;
+    return are_all;
 }

@@ -122,11 +122,3 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     }
     return WEIR_ESTATE;
 }
-
-enum weiri_job_event weiri_job_next_event(int status, uint32_t attempts, uint32_t attempts_max)
-{
-    if (status == WEIR_OK) {
-        return WEIRI_JOB_DONE;
-    }
-    return status == WEIR_ESTOP || attempts >= attempts_max ? WEIRI_JOB_BURY : WEIRI_JOB_RELEASE;
-}

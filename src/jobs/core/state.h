@@ -71,7 +71,4 @@ struct weiri_job_step {
 WEIR_NODISCARD enum weir_status weiri_job_apply(struct weiri_job_facts *job,
                                                 const struct weiri_job_step *step, int64_t now_ns);
 
-/* The event after a handler's status: done, release or bury. */
-enum weiri_job_event weiri_job_next_event(int status, uint32_t attempts, uint32_t attempts_max);
-
 #endif

@@ -175,14 +175,3 @@ TEST(expiry, "a reservation that ends buries the job after its last attempt")
         CHECK_INT(job.attempts, ==, ATTEMPTS);
     }
 }
-
-TEST(next_events, "success deletes, a stop or the last attempt buries, any other failure releases")
-{
-    CHECK_INT(weiri_job_next_event(WEIR_OK, 1, 1), ==, WEIRI_JOB_DONE);
-    CHECK_INT(weiri_job_next_event(WEIR_OK, 9, 1), ==, WEIRI_JOB_DONE);
-    CHECK_INT(weiri_job_next_event(WEIR_ESTOP, 1, 25), ==, WEIRI_JOB_BURY);
-    CHECK_INT(weiri_job_next_event(WEIR_ETIMEDOUT, 24, 25), ==, WEIRI_JOB_RELEASE);
-    CHECK_INT(weiri_job_next_event(WEIR_ETIMEDOUT, 25, 25), ==, WEIRI_JOB_BURY);
-    CHECK_INT(weiri_job_next_event(WEIR_EUSER + 1, 26, 25), ==, WEIRI_JOB_BURY);
-    CHECK_INT(weiri_job_next_event(-1, 1, 2), ==, WEIRI_JOB_RELEASE);
-}

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/attempts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "jobs/core/attempt.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
@@ -51,11 +50,7 @@ static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
         outcome > WEIR_RUN_RETURNED) {
         return SQLITE_CORRUPT;
     }
-    /* A consumer's reasons begin with the number, which the job's reason needs. */
-    char prefix[32];
-    int size = snprintf(prefix, sizeof(prefix), "attempt %" PRId64 ": ", number);
-    reason += strncmp(reason, prefix, (size_t)size) == 0 ? size : 0;
-    (void)snprintf(copy->reason, sizeof(copy->reason), "%s", reason);
+    (void)snprintf(copy->reason, sizeof(copy->reason), "%s", weiri_attempt_cut(reason, number));
     (void)snprintf(copy->tail, sizeof(copy->tail), "%s", tail);
     copy->attempt = (struct weir_attempt){.number = (uint32_t)number,
                                           .outcome = (enum weir_run_outcome)outcome,

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/consume/share.h"
+#include "jobs/core/share.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/consume/share.h"
+#include "jobs/core/share.h"
 
 size_t weiri_share_pick(struct weiri_share *shares, size_t count)
 {

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_CONSUME_SHARE_H
-#define WEIRI_CONSUME_SHARE_H
+#ifndef WEIRI_CORE_SHARE_H
+#define WEIRI_CORE_SHARE_H
 
 #include <stdbool.h>
 #include <stddef.h>
