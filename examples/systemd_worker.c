@@ -76,8 +76,10 @@ static int watchdog_ms = -1; /* half of the time in which systemd wants a sign o
 static void read_environment(void)
 {
     const char *period = getenv("WATCHDOG_USEC");
+    const char *pid = getenv("WATCHDOG_PID");
+    bool is_watched = period != NULL && (pid == NULL || strtoll(pid, NULL, 10) == getpid());
     notify_socket = getenv("NOTIFY_SOCKET");
-    watchdog_ms = period != NULL ? (int)(strtoll(period, NULL, 10) / 2000) : -1;
+    watchdog_ms = is_watched ? (int)(strtoll(period, NULL, 10) / 2000) : -1;
 }
 
 /* The protocol of sd_notify(3). Without systemd there is no socket, and nobody is told. */
@@ -104,14 +106,15 @@ static bool read_settings(struct worker *worker)
 {
     char workers[16];
     char limit[32];
+    char *end = workers;
     int64_t limit_ns;
     FILE *file = fopen(worker->settings_path, "r");
     bool is_read = file != NULL && fscanf(file, " workers %15s limit %31s", workers, limit) == 2;
     if (file != NULL) {
         (void)fclose(file);
     }
-    unsigned long count = is_read ? strtoul(workers, NULL, 10) : 0;
-    if (count == 0 || count > WORKERS_MAX ||
+    unsigned long count = is_read ? strtoul(workers, &end, 10) : 0;
+    if (count == 0 || count > WORKERS_MAX || *end != '\0' ||
         weir_duration_parse(limit, &limit_ns, NULL) != WEIR_OK || limit_ns == 0 ||
         limit_ns > WEIR_SECONDS(86400)) {
         (void)fprintf(stderr, "%s: expected workers N limit DURATION\n", worker->settings_path);
@@ -149,10 +152,11 @@ static int handle(weir_context *context, const struct weir_job *job, void *arg)
     char path[4096];
     _Atomic int64_t *end_ns = &ends_ns[weir_context_worker(context)];
     (void)arg;
-    if (snprintf(path, sizeof(path), "%.*s", (int)job->body_size, (const char *)job->body) >=
-        (int)sizeof(path)) {
-        return WEIR_ESTOP; /* no name of a file: buried at once */
+    if (job->body_size >= sizeof(path) || memchr(job->body, '\0', job->body_size) != NULL) {
+        (void)weir_context_explain(context, "no name of a file");
+        return WEIR_ESTOP; /* buried at once */
     }
+    (void)snprintf(path, sizeof(path), "%.*s", (int)job->body_size, (const char *)job->body);
     *end_ns = weir_clock_now(weir_clock_monotonic()) + weir_context_remaining(context) + GRACE_NS;
     int status = count_lines(context, path);
     *end_ns = 0;
@@ -205,7 +209,7 @@ static enum weir_status serve(struct worker *worker)
     struct pollfd polled[2] = {{.fd = worker->signal_fd, .events = POLLIN}, {.events = POLLIN}};
     enum weir_status status = weir_consumer_fd(worker->consumer, &polled[1].fd, &worker->error);
     while (status == WEIR_OK) {
-        if (is_healthy()) {
+        if (watchdog_ms >= 0 && is_healthy()) {
             notify("WATCHDOG=1");
         }
         int ready = poll(polled, 2, watchdog_ms);
