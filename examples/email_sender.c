@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <weir/jobs.h>
@@ -110,7 +111,7 @@ static int command(struct smtp *smtp, char wanted, const char *verb, const char 
 }
 
 static int talk(struct smtp *smtp, const struct route *route, const struct email *email,
-                const char *identity)
+                const struct weir_job *job)
 {
     int status = expect(smtp, '2');
     if (status == WEIR_OK) {
@@ -129,8 +130,12 @@ static int talk(struct smtp *smtp, const struct route *route, const struct email
         return status;
     }
     (void)fprintf(smtp->out, "From: <%s>\r\nTo: <%s>\r\n", route->from, email->to);
-    (void)fprintf(smtp->out, "Subject: %s\r\n", email->subject);
-    (void)fprintf(smtp->out, "Message-ID: <%s%s>\r\n\r\n", identity, strchr(route->from, '@'));
+    char date[40];
+    struct tm parts;
+    time_t put = (time_t)(job->created_ns / WEIR_SECONDS(1)); /* of all copies */
+    (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S +0000", gmtime_r(&put, &parts));
+    (void)fprintf(smtp->out, "Date: %s\r\nSubject: %s\r\n", date, email->subject);
+    (void)fprintf(smtp->out, "Message-ID: <%s%s>\r\n\r\n", job->identity, strchr(route->from, '@'));
     bool is_line = true; /* a line's first character is next */
     for (const char *at = email->text; *at != '\0'; at++) {
         if (is_line && *at == '.') {
@@ -192,7 +197,7 @@ static int send_email(weir_context *context, const struct weir_job *job, void *a
     }
     int out_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct smtp smtp = {context, fdopen(fd, "r"), out_fd < 0 ? NULL : fdopen(out_fd, "w"), ""};
-    int status = smtp.in != NULL && smtp.out != NULL ? talk(&smtp, route, &email, job->identity)
+    int status = smtp.in != NULL && smtp.out != NULL ? talk(&smtp, route, &email, job)
                                                      : fail(context, LATER, "no descriptors");
     if (status != WEIR_OK) { /* what is not sent yet must not leave with the close */
         (void)shutdown(fd, SHUT_RDWR);

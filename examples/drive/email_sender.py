@@ -2,6 +2,7 @@
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
 """Usage: email_sender.py PROGRAM: a mail server that is busy, hangs up, and refuses for now and for good."""
+import email.utils
 import os
 import re
 import socket
@@ -57,11 +58,11 @@ class Server(threading.Thread):
                 return
             command("DATA")
             say("354 go on")
-            email = ""
+            text = ""
             while (line := stream.readline()) != ".\r\n":
-                email += re.sub(r"^\.", "", line)
+                text += re.sub(r"^\.", "", line)
             with self.lock:
-                self.emails.append((address, email))
+                self.emails.append((address, text))
             if answer != "nothing":
                 say("250 taken")
                 command("QUIT")
@@ -88,11 +89,15 @@ program.end()
 
 print("-- what the server has got")
 ids = {}
+dates = {}
 for receiver, content in sorted(server.emails):
     identity = re.search(r"^Message-ID: <([\w.]+@example\.org)>\r$", content, re.M)[1]
     again = " again" if identity in ids else ""
     assert ids.setdefault(identity, receiver) == receiver
-    print(f"{receiver}{again}:", content.replace(identity, "...").replace("\r\n", "|"))
+    date = re.search(r"^Date: (.*)\r$", content, re.M)[1]
+    assert dates.setdefault(identity, date) == date and email.utils.parsedate_to_datetime(date).year > 2020, date
+    content = content.replace(identity, "...").replace(date, "...").replace("\r\n", "|")
+    print(f"{receiver}{again}:", content)
 
 print("-- no server")
 with socket.socket() as nobody:
