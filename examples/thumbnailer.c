@@ -112,14 +112,16 @@ static int scale_down(weir_context *context, const struct picture *picture, FILE
     return WEIR_OK;
 }
 
-/* The thumbnail gets its name once it is whole. */
+/* The thumbnail gets its name once it is whole. Until then it has one of the worker's own: the same
+ * picture may be given twice. */
 static int write_thumbnail(weir_context *context, const struct picture *picture, const char *path)
 {
     char name[PATH_MAX];
     char part[PATH_MAX];
     FILE *out = NULL;
     if (snprintf(name, sizeof(name), "%s.thumb", path) >= PATH_MAX ||
-        snprintf(part, sizeof(part), "%s.part", name) >= PATH_MAX ||
+        snprintf(part, sizeof(part), "%s.%ld-%u.part", name, (long)getpid(),
+                 (unsigned)weir_context_worker(context)) >= PATH_MAX ||
         (out = fopen(part, "wb")) == NULL) {
         return fail(context, NOT_MADE, "its thumbnail cannot be made");
     }

@@ -80,6 +80,20 @@ assert read("small.pgm.thumb") == b"P5\n4 2\n255\nabcdefgh"
 os.mkfifo("one")
 os.mkfifo("two")
 
+print("-- one picture twice")
+program = Program(sys.argv[1], "two", "one", "one")
+in_work = open_pictures("two", "one")
+os.rename("one", "pipe")
+os.rename("small.pgm", "one")  # the third one, while the second one is in work
+in_work[0].write(b"efgh")
+program.expect("two: done", "one: done")
+in_work[1].write(b"efgh")
+close(in_work)
+program.end()
+assert read("one.thumb") == read("small.pgm.thumb")
+os.rename("one", "small.pgm")
+os.rename("pipe", "one")
+
 print("-- Ctrl-C")
 program = Program(sys.argv[1], "one", "two", "gray.pgm")
 in_work = open_pictures("one", "two")
