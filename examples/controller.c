@@ -24,11 +24,14 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <weir/weir.h>
 
 #define FILE_SIZE_MAX 65536
+#define PART ".part" /* a name made of the file's might be too long */
+#define EVENTS (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE)
 
 struct content {
     size_t size;
@@ -39,13 +42,19 @@ struct controller {
     weir_limiter *limiter;
     weir_queue *queue;
     const char *folders[2]; /* desired, actual */
-    int desired_fd;
-    int actual_fd;
+    int fds[2];             /* of these */
     int inotify_fd;
     int signal_fd;
     struct content desired;
     struct content actual;
 };
+
+/* How many names a file has. 0: it has none, as a folder that is gone but is open still. */
+static nlink_t links(int folder_fd, const char *name)
+{
+    struct stat found;
+    return fstatat(folder_fd, name, &found, AT_SYMLINK_NOFOLLOW) == 0 ? found.st_nlink : 0;
+}
 
 /* True: the file is read, or there is none, which is a size of SIZE_MAX. */
 static bool load(int folder_fd, const char *name, struct content *content)
@@ -68,13 +77,11 @@ static bool load(int folder_fd, const char *name, struct content *content)
 /* The file gets its name once it is whole. Names that begin with a dot are no desired ones. */
 static bool store(int folder_fd, const char *name, const struct content *content)
 {
-    char part[NAME_MAX + 8];
-    (void)snprintf(part, sizeof(part), ".%s.part", name);
-    int fd = openat(folder_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = openat(folder_fd, PART, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     bool is_written = fd >= 0 && write(fd, content->bytes, content->size) == (ssize_t)content->size;
     is_written = fd >= 0 && close(fd) == 0 && is_written;
-    if (!is_written || renameat(folder_fd, part, folder_fd, name) != 0) {
-        (void)unlinkat(folder_fd, part, 0);
+    if (!is_written || renameat(folder_fd, PART, folder_fd, name) != 0) {
+        (void)unlinkat(folder_fd, PART, 0);
         return false;
     }
     return true;
@@ -85,22 +92,17 @@ static const char *reconcile(struct controller *controller, const char *name)
 {
     struct content *desired = &controller->desired;
     struct content *actual = &controller->actual;
-    if (!load(controller->desired_fd, name, desired)) {
+    if (!load(controller->fds[0], name, desired) || !load(controller->fds[1], name, actual)) {
         return "cannot be read";
-    }
-    if (!load(controller->actual_fd, name, actual)) {
-        return "what is published cannot be read";
     }
     bool is_desired = desired->size != SIZE_MAX;
     if (desired->size == actual->size &&
         (!is_desired || memcmp(desired->bytes, actual->bytes, desired->size) == 0)) {
         return NULL; /* such as after the controller's own change */
     }
-    if (is_desired && !store(controller->actual_fd, name, desired)) {
-        return "cannot be published";
-    }
-    if (!is_desired && unlinkat(controller->actual_fd, name, 0) != 0) {
-        return "cannot be withdrawn";
+    if (is_desired ? !store(controller->fds[1], name, desired)
+                   : unlinkat(controller->fds[1], name, 0) != 0) {
+        return is_desired ? "cannot be published" : "cannot be withdrawn";
     }
     printf("%s: %s\n", name, is_desired ? "published" : "withdrawn");
     return NULL;
@@ -139,15 +141,13 @@ static enum weir_status add_all(struct controller *controller)
 {
     enum weir_status status = WEIR_OK;
     for (int i = 0; i < 2 && status == WEIR_OK; i++) {
-        struct dirent **entries;
+        struct dirent **entries = NULL;
         int count = scandir(controller->folders[i], &entries, NULL, NULL);
         for (int j = 0; j < count; j++) {
             status = status == WEIR_OK ? add(controller, entries[j]->d_name) : status;
             free(entries[j]);
         }
-        if (count < 0) {
-            return WEIR_EIO;
-        }
+        status = count < 0 ? WEIR_EIO : status;
         free(entries);
     }
     return status;
@@ -155,13 +155,16 @@ static enum weir_status add_all(struct controller *controller)
 
 static enum weir_status take_event(struct controller *controller, const struct inotify_event *event)
 {
-    if ((event->mask & IN_IGNORED) != 0) {
-        return WEIR_ENOTFOUND; /* one of the folders is gone */
-    }
+    const int *fds = controller->fds;
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
         return add_all(controller);
     }
-    return event->len > 0 ? add(controller, event->name) : WEIR_OK;
+    /* A new file has another event once it is written. One that is linked has none. */
+    bool is_whole = (event->mask & IN_CREATE) == 0 || links(fds[0], event->name) > 1 ||
+                    links(fds[1], event->name) > 1;
+    return links(fds[0], ".") == 0 || links(fds[1], ".") == 0 ? WEIR_ENOTFOUND
+           : event->len > 0 && is_whole                       ? add(controller, event->name)
+                                                              : WEIR_OK;
 }
 
 static enum weir_status read_events(struct controller *controller)
@@ -196,12 +199,12 @@ static enum weir_status run(struct controller *controller, int epoll_fd)
 {
     int queue_fd = -1;
     enum weir_status status = weir_queue_fd(controller->queue, &queue_fd);
-    if (status == WEIR_OK &&
-        !(watch(epoll_fd, queue_fd) && watch(epoll_fd, controller->inotify_fd) &&
-          watch(epoll_fd, controller->signal_fd))) {
-        status = WEIR_EIO;
+    if (status == WEIR_OK) {
+        status = watch(epoll_fd, queue_fd) && watch(epoll_fd, controller->inotify_fd) &&
+                         watch(epoll_fd, controller->signal_fd)
+                     ? add_all(controller)
+                     : WEIR_EIO;
     }
-    status = status == WEIR_OK ? add_all(controller) : status;
     while (status == WEIR_OK) {
         struct epoll_event event;
         int count = epoll_wait(epoll_fd, &event, 1, -1);
@@ -218,18 +221,20 @@ static enum weir_status run(struct controller *controller, int epoll_fd)
     return status;
 }
 
-static bool open_folder(struct controller *controller, const char *path, int *ret_fd)
+/* The end of a folder that is open is an event of its parent's only. */
+static bool open_folder(struct controller *controller, int which, const char *path)
 {
-    *ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *ret_fd >= 0 && inotify_add_watch(controller->inotify_fd, path,
-                                             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM |
-                                                 IN_DELETE | IN_DELETE_SELF) >= 0;
+    char parent[PATH_MAX];
+    (void)snprintf(parent, sizeof(parent), "%s/..", path);
+    controller->folders[which] = path;
+    controller->fds[which] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return controller->fds[which] >= 0 &&
+           inotify_add_watch(controller->inotify_fd, path, EVENTS) >= 0 &&
+           inotify_add_watch(controller->inotify_fd, parent, IN_DELETE | IN_MASK_ADD) >= 0;
 }
 
 static bool open_all(struct controller *controller, char **folders)
 {
-    controller->folders[0] = folders[0];
-    controller->folders[1] = folders[1];
     sigset_t signals;
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
@@ -238,8 +243,7 @@ static bool open_all(struct controller *controller, char **folders)
     controller->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
     controller->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     return controller->signal_fd >= 0 && controller->inotify_fd >= 0 &&
-           open_folder(controller, folders[0], &controller->desired_fd) &&
-           open_folder(controller, folders[1], &controller->actual_fd);
+           open_folder(controller, 0, folders[0]) && open_folder(controller, 1, folders[1]);
 }
 
 int main(int argc, char **argv)
@@ -260,7 +264,6 @@ int main(int argc, char **argv)
                                                            &controller.limiter, NULL);
     if (status == WEIR_OK) {
         options.limiter = controller.limiter;
-        options.key_size_max = NAME_MAX;
         status = weir_queue_new(&options, &controller.queue, NULL);
     }
     if (status == WEIR_OK) {

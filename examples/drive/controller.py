@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Usage: controller.py PROGRAM: files that come, change and go, faults, and more events than the kernel keeps."""
 import os
+import shutil
 import sys
 
 from program import Program
@@ -45,12 +46,18 @@ program.expect("web: published")
 os.remove("actual/mail")
 program.expect("mail: published")
 
+os.link("desired/web", "desired/link")
+program.expect("link: published")
+longest = "n" * 255
+write(f"desired/{longest}", "1")
+program.expect(f"{longest}: published")
+
 print("-- a fault, which ends without an event")
-os.mkdir("actual/.web.part")
+os.mkdir("actual/.part")
 write("desired/web", "2")
 for _ in range(3):
     program.expect("web: cannot be published")
-os.rmdir("actual/.web.part")
+os.rmdir("actual/.part")
 while program.process.stdout.readline() == "web: cannot be published\n":
     pass
 assert read("web") == "2"
@@ -80,3 +87,14 @@ write("desired/mail", "3")
 program.expect("mail: published")
 program.signal("INT")
 program.end()
+
+print("-- a folder is gone")
+for gone in "desired", "actual":
+    os.makedirs("gone/desired")
+    os.makedirs("gone/actual")
+    write("gone/actual/old", "1")
+    program = Program(sys.argv[1], "gone/desired", "gone/actual")
+    program.expect("old: withdrawn")
+    os.rmdir(f"gone/{gone}")
+    program.end()
+    shutil.rmtree("gone")
