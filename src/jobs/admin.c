@@ -81,19 +81,6 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
     return status == WEIR_OK ? change_ids(broker, &change, ret_error) : status;
 }
 
-const char *weir_node_state_name(enum weir_node_state state)
-{
-    switch (state) {
-    case WEIR_NODE_UP:
-        return "up";
-    case WEIR_NODE_DRAINING:
-        return "draining";
-    case WEIR_NODE_AWAY:
-        return "away";
-    }
-    return "?";
-}
-
 enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                     struct weir_error *ret_error)
 {
@@ -122,17 +109,6 @@ enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *
     return status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_NODES)
                ? broker->ops->nodes(broker->store, fn, arg, ret_error)
                : status;
-}
-
-const char *weir_finding_level_name(enum weir_finding_level level)
-{
-    switch (level) {
-    case WEIR_FINDING_NOTE:
-        return "note";
-    case WEIR_FINDING_PROBLEM:
-        return "problem";
-    }
-    return "?";
 }
 
 enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn, void *arg,

@@ -8,14 +8,6 @@
 
 #define LATE_DEFAULT WEIR_SECONDS(1800)
 
-static const char *const late_names[] = {"run", "bury", "drop"};
-
-const char *weir_late_name(enum weir_late late)
-{
-    bool is_known = late == WEIR_LATE_RUN || late == WEIR_LATE_BURY || late == WEIR_LATE_DROP;
-    return is_known ? late_names[late] : "?";
-}
-
 static enum weir_status normalize(const struct weir_tube_policy *policy,
                                   struct weir_tube_policy *ret_policy, struct weir_error *ret_error)
 {

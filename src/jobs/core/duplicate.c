@@ -4,14 +4,6 @@
 
 #include "base/panic.h"
 
-const char *weir_duplicate_name(enum weir_duplicate mode)
-{
-    static const char *const names[] = {"refuse",   "replace",  "keep",
-                                        "debounce", "throttle", "again"};
-    bool is_known = mode >= WEIR_DUPLICATE_REFUSE && mode <= WEIR_DUPLICATE_AGAIN;
-    return is_known ? names[mode] : "?";
-}
-
 enum weiri_duplicate_action weiri_duplicate_decide(enum weir_duplicate mode,
                                                    enum weir_job_state older, bool is_throttled)
 {

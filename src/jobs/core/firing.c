@@ -19,19 +19,6 @@ enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, con
     return weir_cron_new(cron, &options, &plan->cron, ret_error);
 }
 
-const char *weir_missed_name(enum weir_missed missed)
-{
-    switch (missed) {
-    case WEIR_MISSED_ONCE:
-        return "once";
-    case WEIR_MISSED_SKIP:
-        return "skip";
-    case WEIR_MISSED_ALL:
-        return "all";
-    }
-    return "?";
-}
-
 struct weiri_due weiri_due_decide(const struct weiri_plan *plan, enum weir_missed missed,
                                   int64_t first_ns, int64_t now_ns)
 {

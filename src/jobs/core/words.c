@@ -1,25 +1,58 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/job.h>
-
 #include <stdbool.h>
 #include <string.h>
 
+#include <weir/admin.h>
+#include <weir/job_schedule.h>
+#include <weir/policy.h>
+
+/* The name of a value of an enum whose values from the first on have these names. */
+#define NAME(value, first, ...)                                                                    \
+    name((unsigned)(value) - (unsigned)(first), (const char *const[]){__VA_ARGS__, "?"})
+
+static const char *name(unsigned i, const char *const *names)
+{
+    for (; i > 0 && names[0][0] != '?'; i--) {
+        names++;
+    }
+    return *names;
+}
+
 const char *weir_job_state_name(enum weir_job_state state)
 {
-    switch (state) {
-    case WEIR_JOB_DELAYED:
-        return "delayed";
-    case WEIR_JOB_READY:
-        return "ready";
-    case WEIR_JOB_RESERVED:
-        return "reserved";
-    case WEIR_JOB_BURIED:
-        return "buried";
-    case WEIR_JOB_ARCHIVED:
-        return "archived";
-    }
-    return "?";
+    return NAME(state, WEIR_JOB_DELAYED, "delayed", "ready", "reserved", "buried", "archived");
+}
+
+const char *weir_job_outcome_name(enum weir_run_outcome outcome)
+{
+    return NAME(outcome, WEIR_RUN_DONE, "done", "retry", "buried", "lost", "returned");
+}
+
+const char *weir_duplicate_name(enum weir_duplicate mode)
+{
+    return NAME(mode, WEIR_DUPLICATE_REFUSE, "refuse", "replace", "keep", "debounce", "throttle",
+                "again");
+}
+
+const char *weir_missed_name(enum weir_missed missed)
+{
+    return NAME(missed, WEIR_MISSED_ONCE, "once", "skip", "all");
+}
+
+const char *weir_late_name(enum weir_late late)
+{
+    return NAME(late, WEIR_LATE_RUN, "run", "bury", "drop");
+}
+
+const char *weir_node_state_name(enum weir_node_state state)
+{
+    return NAME(state, WEIR_NODE_UP, "up", "draining", "away");
+}
+
+const char *weir_finding_level_name(enum weir_finding_level level)
+{
+    return NAME(level, WEIR_FINDING_NOTE, "note", "problem");
 }
 
 static bool is_allowed(char c, size_t offset)
@@ -49,11 +82,4 @@ enum weir_status weir_tube_check(const char *tube, size_t *ret_offset)
         *ret_offset = offset;
     }
     return status;
-}
-
-const char *weir_job_outcome_name(enum weir_run_outcome outcome)
-{
-    static const char *const names[] = {"?", "done", "retry", "buried", "lost", "returned"};
-    bool is_known = outcome >= WEIR_RUN_DONE && outcome <= WEIR_RUN_RETURNED;
-    return names[is_known ? outcome : 0];
 }
