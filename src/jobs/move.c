@@ -28,9 +28,7 @@ enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char
         return status;
     }
     struct weiri_move move = {.tube = tube, .from = from, .to = to, .fn = fn, .arg = arg};
-    if (policy.late != WEIR_LATE_RUN) {
-        move.late_ns = policy.late_ns;
-    }
+    move.late_ns = policy.late != WEIR_LATE_RUN ? policy.late_ns : 0;
     status = from->ops->move(from->store, &move, ret_error);
     if (ret_counts != NULL) {
         *ret_counts = move.counts;

@@ -10,30 +10,16 @@
 #include "base/error.h"
 #include "jobs/broker.h"
 
-struct facts {
-    enum weir_job_state state;
-    int64_t run_at_ns;
-    int64_t reserved_until_ns;
-    int64_t owner;
-    uint32_t attempts;
-    char tube[WEIR_TUBE_SIZE_MAX + 1];
-    char reason[WEIR_REASON_SIZE];
-    char key[WEIR_KEY_SIZE_MAX + 1];     /* "": none */
-    char group[WEIR_GROUP_SIZE_MAX + 1]; /* "": none */
+struct kept {
+    weir_broker *broker;
+    struct weiri_reservation *copy; /* NULL: out of memory */
 };
 
 static int keep_job(const struct weir_job *job, void *arg)
 {
-    struct facts *facts = arg;
-    facts->state = job->state;
-    facts->run_at_ns = job->run_at_ns;
-    facts->reserved_until_ns = job->reserved_until_ns;
-    facts->owner = job->owner;
-    facts->attempts = job->attempts;
-    (void)snprintf(facts->tube, sizeof(facts->tube), "%s", job->tube);
-    (void)snprintf(facts->reason, sizeof(facts->reason), "%s", job->reason);
-    (void)snprintf(facts->key, sizeof(facts->key), "%s", job->key == NULL ? "" : job->key);
-    (void)snprintf(facts->group, sizeof(facts->group), "%s", job->group == NULL ? "" : job->group);
+    struct kept *kept = arg;
+    void *body; /* is left out */
+    kept->copy = weiri_reservation_new(&kept->broker->config.allocator, job, 0, &body);
     return 0;
 }
 
@@ -53,25 +39,25 @@ static void add_reason(struct weir_why *why, const char *reason)
 }
 
 /* For a job that waits. */
-static void explain_wait(struct weir_why *why, const struct facts *facts,
+static void explain_wait(struct weir_why *why, const struct weir_job *job,
                          const struct weir_tube_counts *counts)
 {
-    bool is_paused = counts->paused_until_ns > facts->run_at_ns;
-    why->start_ns = is_paused ? counts->paused_until_ns : facts->run_at_ns;
+    bool is_paused = counts->paused_until_ns > job->run_at_ns;
+    why->start_ns = is_paused ? counts->paused_until_ns : job->run_at_ns;
     if (is_paused) {
         why->reason = WEIR_WHY_PAUSED;
-        (void)snprintf(why->text, sizeof(why->text), "tube %s is paused", facts->tube);
-    } else if (facts->state == WEIR_JOB_READY) {
+        (void)snprintf(why->text, sizeof(why->text), "tube %s is paused", job->tube);
+    } else if (job->state == WEIR_JOB_READY) {
         why->reason = WEIR_WHY_WORKER;
         (void)snprintf(why->text, sizeof(why->text),
                        "no worker has taken it yet: tube %s has %" PRIu64 " ready, %" PRIu64
                        " reserved",
-                       facts->tube, counts->ready, counts->reserved);
-    } else if (facts->attempts > 0) {
+                       job->tube, counts->ready, counts->reserved);
+    } else if (job->attempts > 0) {
         why->reason = WEIR_WHY_TIME;
         (void)snprintf(why->text, sizeof(why->text), "it waits for its next run, after run %u",
-                       (unsigned)facts->attempts);
-        add_reason(why, facts->reason);
+                       (unsigned)job->attempts);
+        add_reason(why, job->reason);
     } else {
         why->reason = WEIR_WHY_TIME;
         (void)snprintf(why->text, sizeof(why->text), "its time has not come");
@@ -106,12 +92,12 @@ static int count_group(const struct weir_job *job, void *arg)
 }
 
 /* Which jobs of its group run, and whether these are all that may. */
-static enum weir_status add_group(weir_broker *broker, const struct facts *facts,
+static enum weir_status add_group(weir_broker *broker, const struct weir_job *job,
                                   uint32_t group_limit, struct weir_why *why,
                                   struct weir_error *ret_error)
 {
-    struct group group = {.name = facts->group};
-    enum weir_status status = weir_broker_peek(broker, facts->tube, WEIR_JOB_RESERVED, SIZE_MAX,
+    struct group group = {.name = job->group};
+    enum weir_status status = weir_broker_peek(broker, job->tube, WEIR_JOB_RESERVED, SIZE_MAX,
                                                count_group, &group, ret_error);
     size_t used = strlen(why->text);
     if (group_limit > 0 && group.running >= group_limit && why->reason == WEIR_WHY_WORKER) {
@@ -127,60 +113,68 @@ static enum weir_status add_group(weir_broker *broker, const struct facts *facts
     return status;
 }
 
-enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct weir_why *ret_why,
-                                 struct weir_error *ret_error)
+static enum weir_status explain(weir_broker *broker, const struct weir_job *job,
+                                struct weir_why *ret_why, struct weir_error *ret_error)
 {
-    struct facts facts = {.state = WEIRI_JOB_GONE};
-    struct weir_tube_counts counts;
-    memset(&counts, 0, sizeof(counts));
-    enum weir_status status = weiri_check_given("ret_why", ret_why, ret_error);
-    if (status == WEIR_OK) {
-        status = weir_broker_peek_id(broker, id, keep_job, &facts, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weir_broker_tubes(broker, facts.tube, keep_counts, &counts, ret_error);
-    }
+    struct weir_tube_counts counts = {.delayed = 0};
+    enum weir_status status = weir_broker_tubes(broker, job->tube, keep_counts, &counts, ret_error);
     struct weir_tube_policy policy = {0};
     if (status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_POLICIES)) {
-        status = weir_broker_policy(broker, facts.tube, &policy, NULL, ret_error);
+        status = weir_broker_policy(broker, job->tube, &policy, NULL, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
     }
-    struct weir_why why = {.state = facts.state};
-    switch (facts.state) {
+    struct weir_why why = {.state = job->state};
+    switch (job->state) {
     case WEIR_JOB_RESERVED:
         why.reason = WEIR_WHY_RESERVED;
-        why.owner = facts.owner;
-        why.start_ns = facts.reserved_until_ns;
+        why.owner = job->owner;
+        why.start_ns = job->reserved_until_ns;
         (void)snprintf(why.text, sizeof(why.text), "a worker has it, run %u",
-                       (unsigned)facts.attempts);
+                       (unsigned)job->attempts);
         break;
     case WEIR_JOB_BURIED:
         why.reason = WEIR_WHY_BURIED;
-        (void)snprintf(why.text, sizeof(why.text), "buried after run %u", (unsigned)facts.attempts);
-        add_reason(&why, facts.reason);
+        (void)snprintf(why.text, sizeof(why.text), "buried after run %u", (unsigned)job->attempts);
+        add_reason(&why, job->reason);
         break;
     case WEIR_JOB_ARCHIVED:
         why.reason = WEIR_WHY_DONE;
         (void)snprintf(why.text, sizeof(why.text), "it is done, after run %u",
-                       (unsigned)facts.attempts);
+                       (unsigned)job->attempts);
         break;
     default:
-        explain_wait(&why, &facts, &counts);
+        explain_wait(&why, job, &counts);
         break;
     }
-    if (facts.group[0] != '\0' && facts.state <= WEIR_JOB_READY) {
-        status = add_group(broker, &facts, policy.group_limit, &why, ret_error);
+    if (job->group != NULL && job->state <= WEIR_JOB_READY) {
+        status = add_group(broker, job, policy.group_limit, &why, ret_error);
         if (status != WEIR_OK) {
             return status;
         }
     }
-    if (facts.key[0] != '\0') {
+    if (job->key != NULL) {
         size_t used = strlen(why.text);
         (void)snprintf(why.text + used, sizeof(why.text) - used, "; it has the key \"%s\"",
-                       facts.key);
+                       job->key);
     }
     *ret_why = why;
     return WEIR_OK;
+}
+
+enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct weir_why *ret_why,
+                                 struct weir_error *ret_error)
+{
+    struct kept kept = {.broker = broker};
+    enum weir_status status = weiri_check_given("ret_why", ret_why, ret_error);
+    if (status == WEIR_OK) {
+        status = weir_broker_peek_id(broker, id, keep_job, &kept, ret_error);
+    }
+    if (status != WEIR_OK || kept.copy == NULL) {
+        return status != WEIR_OK ? status : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    status = explain(broker, &kept.copy->job, ret_why, ret_error);
+    weiri_reservation_free(&broker->config.allocator, kept.copy);
+    return status;
 }
