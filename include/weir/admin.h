@@ -97,8 +97,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** One attempt of a job: a run that failed, or ended with its worker; of an archived job also the
- * one that succeeded. */
+/** An attempt of a job: a run that failed, ended with its worker, or after which it is archived. */
 struct weir_attempt {
     uint32_t number;               /**< The job's attempts then; 1 is the first. */
     enum weir_run_outcome outcome; /**< WEIR_RUN_DONE; WEIR_RUN_RETRY; WEIR_RUN_BURIED;

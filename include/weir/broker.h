@@ -145,8 +145,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           struct weir_error *ret_error);
 
 /** Closes a broker. Takes NULL. No other thread may be in a call on it. Errors: WEIR_EBUSY (a
- * producer, consumer or transaction of it has not been closed or freed), WEIR_EFORKED; then nothing
- * changed. */
+ * producer, consumer or transaction of it is open), WEIR_EFORKED; then nothing changed. */
 WEIR_API enum weir_status weir_broker_close(weir_broker *broker);
 
 /** What a put does where a job with its key is there already: one of the tube that is delayed,
@@ -240,8 +239,7 @@ struct weir_tube_counts {
                                             paused; WEIR_FOREVER: until it is resumed. */
     int64_t ready_since_ns;            /**< The run time of the job that has been ready longest, of
                                             those with the priority of the next one and those whose
-                                            delay has just ended; 0: none is ready, or the broker is
-                                            a cluster. */
+                                            delay has just ended; 0: none is ready, or a cluster. */
 };
 
 /** Receives one tube's counts. */
@@ -251,8 +249,7 @@ typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
  * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
  * consumer comes by. Writes nothing and waits for no writer. Errors: WEIR_EINVAL (tube),
  * WEIR_ETOOBIG (tube), those of the storage. An unknown tube is no error: there is no call. A
- * cluster forgets tubes that are empty, so that one that is named has counts, of zero where no node
- * knows it. */
+ * cluster forgets empty tubes: one that is named has counts, of zero where no node knows it. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);

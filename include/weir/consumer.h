@@ -66,15 +66,13 @@ struct weir_run_details {
 };
 
 /** Tells of a run, from its handler, on its thread; the last call counts. Copies. A cluster keeps
- * only retry_ns. Errors: WEIR_EINVAL (details, a negative retry_ns, or a context that is not of a
- * consumer's run). */
+ * only retry_ns. Errors: WEIR_EINVAL (details, a negative retry_ns, a context of no consumer). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context,
                                                            const struct weir_run_details *details);
 
 /** Tells how far a run is, in percent, from its handler, on its thread, for weir_broker_peek().
  * Does not block: it is written within a second or so, the last of several. A cluster keeps none.
- * Errors: WEIR_EINVAL (a context that is not of a consumer's run), WEIR_ERANGE (not from 0 to
- * 100). */
+ * Errors: WEIR_EINVAL (a context of no consumer), WEIR_ERANGE (not from 0 to 100). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_progress(weir_context *context, int32_t percent);
 
 #define WEIR_CONSUMER_TUBES_MAX 64 /**< Most tubes of one consumer. */
@@ -82,8 +80,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_job_progress(weir_context *context
 /** A tube of a consumer that takes jobs from several. */
 struct weir_tube_weight {
     const char *tube; /**< Its name; borrowed during weir_consumer_new(). */
-    uint32_t weight;  /**< Its share of the jobs while others have some as well; 0: 1; at most
-                           1000. */
+    uint32_t weight;  /**< Its share of the jobs while others have some; 0: 1; at most 1000. */
 };
 
 /** What a consumer is made with. Zero means the default of every field but handler. */

@@ -25,8 +25,7 @@ typedef struct weir_pool weir_pool;
 /** An envelope (weir/envelope.h). Opaque. */
 typedef struct weir_envelope weir_envelope;
 
-/** The pool that runs the task; NULL for NULL, in a pool with WEIR_POOL_HIDDEN, and in a consumer's
- * run. */
+/** The pool that runs the task; NULL for NULL, with WEIR_POOL_HIDDEN, and in a consumer's run. */
 WEIR_API weir_pool *weir_context_pool(weir_context *context);
 
 /** The envelope that is run, valid during the run; NULL for NULL. */

@@ -4,6 +4,8 @@
 #define WEIR_FEATURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <weir/broker.h>
 
@@ -38,6 +40,30 @@ enum weir_feature {
 /** Whether a broker has a feature; false of NULL and of an unknown feature. Thread-safe; does not
  * block; also in a child. */
 WEIR_API WEIR_NODISCARD bool weir_broker_can(const weir_broker *broker, enum weir_feature feature);
+
+/** What a field of a job is. */
+enum weir_field_kind {
+    WEIR_FIELD_LINES = 1, /**< A text of lines NAME=VALUE beside the body; "": none. */
+    WEIR_FIELD_TOLD,      /**< Another text beside the body. */
+    WEIR_FIELD_WORD,      /**< A text of 1 byte or more. */
+    WEIR_FIELD_UNIQUE,    /**< The same, of one job: no producer has it, and no move carries it. */
+    WEIR_FIELD_NUMBER,    /**< An int32_t. */
+    WEIR_FIELD_SPAN,      /**< An int64_t, a duration; 0: the default. */
+    WEIR_FIELD_TIME       /**< An int64_t, a wall-clock time. */
+};
+
+/** A field of a job that its put gives. */
+struct weir_job_field {
+    const char *name;          /**< That of its members. */
+    enum weir_field_kind kind; /**< What it is. */
+    int64_t limit;             /**< Of a text: most bytes; of a span: the least; else 0. */
+    int feature;       /**< The enum weir_feature that a broker needs to keep it; -1: none. */
+    size_t put_offset; /**< Of its member in struct weir_put_options. */
+    size_t job_offset; /**< Of its member in struct weir_job. */
+};
+
+/** The table of these fields; name NULL ends it. Static. Also in a child. */
+WEIR_API WEIR_NODISCARD const struct weir_job_field *weir_job_fields(void);
 
 WEIR_END_DECLS
 

@@ -74,8 +74,7 @@ struct weir_job {
     int64_t created_ns; /**< When it was put. */
     int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it is
                              not before that of an earlier one of its tube. Of a cluster: up to 1 ms
-                             after what was asked for (weir_broker_open()), or before a put to run
-                             at once. */
+                             after what was asked for, or before a put to run at once. */
     int64_t ttr_ns;     /**< How long one reservation lasts without a touch. */
     int32_t priority;   /**< Smaller is more urgent; 0 is usual. */
     uint32_t attempts;  /**< Reservations so far, this one included. */
@@ -85,14 +84,12 @@ struct weir_job {
                                              0: it has none, or not known. */
     const char *reason; /**< Why it was buried or last failed; of an archived job its result, if its
                              handler told one; "" where there is none. */
-    int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
-                                    is renewed; else 0. */
+    int64_t reserved_until_ns; /**< Of a look at a reserved job: its reservation's end; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
                           reservation of the job; 0: it had none. Of a cluster: 0. */
     const char *key; /**< Of an SQLite store: its key; NULL: none. */
-    int64_t started_ns;  /**< Of a look at a reserved job in an SQLite store: when its run began; 0:
-                              not known. */
+    int64_t started_ns;  /**< Of a look at a store's reserved job: when its run began; else 0. */
     int32_t progress;    /**< The same: what its handler told last; -1: nothing. */
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */

@@ -37,9 +37,8 @@ struct weir_tube_policy {
     int64_t late_ns; /**< Later than this is late, whatever held the job back, its group's limit
                         too; 0: 30 minutes. Not with WEIR_LATE_RUN. */
     uint32_t late;   /**< Of enum weir_late. */
-    uint32_t group_limit; /**< No job is reserved whose group has so many that are reserved, by
-                               all processes together; 0: any number. Lowering it lets what runs
-                               go on. */
+    uint32_t group_limit; /**< No job is reserved whose group has so many reserved ones, over all
+                               processes; 0: any number. Lowering it lets what runs go on. */
 };
 
 /** What a policy has done so far. */

@@ -275,15 +275,16 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
     if (status == WEIR_OK) {
         status = weiri_put_normalize(&broker->config, options, ret_put, ret_error);
     }
+    if (status == WEIR_OK) {
+        status = weiri_put_check_can(broker->ops, ret_put, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
-    status = weiri_put_check_can(broker->ops, ret_put, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    if (ret_put->key != NULL && count > 1) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one key: expected one job", count);
+    const char *unique = weiri_put_unique(ret_put);
+    if (unique != NULL && count > 1) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one %s: expected one job", count,
+                          unique);
     }
     ret_put->tube = tube;
     ret_put->bodies = bodies;

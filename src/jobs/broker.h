@@ -44,14 +44,6 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
                                         const struct weir_put_options *options,
                                         struct weiri_put *ret_put, struct weir_error *ret_error);
 
-/* Of a TTR. A consumer touches a reservation after a third of it, and each touch is a commit. */
-#define WEIRI_TTR_MIN_NS WEIR_MS(100)
-#define WEIRI_TTR_DEFAULT_NS WEIR_SECONDS(60)
-
-/* Whether a text, which may be NULL, has 1 to most bytes. */
-enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
-                                  struct weir_error *ret_error);
-
 /* weir_tube_check() in words. */
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
 

@@ -13,25 +13,22 @@ struct weir_producer {
     weir_broker *broker;
     struct weir_put_options options; /* its texts are those below */
     char tube[WEIR_TUBE_SIZE_MAX + 1];
-    char group[WEIR_GROUP_SIZE_MAX + 1];
-    char headers[WEIR_HEADERS_SIZE_MAX + 1];
+#define BUFFER(name, kind, limit, feature) char name[(limit) + 1];
+    WEIRI_KEPT_FIELDS(BUFFER)
 };
 
 static enum weir_status check_options(const weir_broker *broker,
                                       const struct weir_put_options *options,
-                                      struct weir_put_options *ret_options,
                                       struct weir_error *ret_error)
 {
     struct weiri_put put;
     enum weir_status status = weiri_put_normalize(&broker->config, options, &put, ret_error);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK || options == NULL) {
         return status;
     }
-    *ret_options = options != NULL ? *options : (struct weir_put_options){0};
-    const char *member = ret_options->run_at_ns != 0  ? "run_at_ns"
-                         : ret_options->delay_ns != 0 ? "delay_ns"
-                         : ret_options->key != NULL   ? "key"
-                                                      : NULL;
+    const char *member = options->run_at_ns != 0  ? "run_at_ns"
+                         : options->delay_ns != 0 ? "delay_ns"
+                                                  : weiri_put_unique(&put);
     return member == NULL
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_EINVAL,
@@ -39,26 +36,17 @@ static enum weir_status check_options(const weir_broker *broker,
                             member);
 }
 
-/* Copies a text of the options, whose size was checked; NULL stays. */
-static const char *keep(char *buffer, const char *text)
-{
-    return text == NULL ? NULL : strcpy(buffer, text);
-}
-
 enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
                                     const struct weir_put_options *options,
                                     weir_producer **ret_producer, struct weir_error *ret_error)
 {
-    struct weir_put_options copy;
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("ret_producer", ret_producer, ret_error);
-    }
+    enum weir_status status =
+        weiri_broker_enter_for(broker, false, "ret_producer", ret_producer != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
     if (status == WEIR_OK) {
-        status = check_options(broker, options, &copy, ret_error);
+        status = check_options(broker, options, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -68,9 +56,12 @@ enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     producer->broker = broker;
-    producer->options = copy;
-    producer->options.group = keep(producer->group, copy.group);
-    producer->options.headers = keep(producer->headers, copy.headers);
+    if (options != NULL) {
+        producer->options = *options;
+#define KEEP(name, kind, limit, feature)                                                           \
+    producer->options.name = options->name == NULL ? NULL : strcpy(producer->name, options->name);
+        WEIRI_KEPT_FIELDS(KEEP)
+    }
     memcpy(producer->tube, tube, strlen(tube) + 1);
     weiri_broker_attach(broker);
     *ret_producer = producer;
@@ -81,6 +72,9 @@ static enum weir_status put(weir_producer *producer, struct weir_body body, int6
                             int64_t delay_ns, struct weir_job_id *ret_id,
                             struct weir_error *ret_error)
 {
+    if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
     struct weir_put_options options = producer->options;
     options.run_at_ns = run_at_ns;
     options.delay_ns = delay_ns;
@@ -90,9 +84,6 @@ static enum weir_status put(weir_producer *producer, struct weir_body body, int6
 enum weir_status weir_producer_at(weir_producer *producer, struct weir_body body, int64_t run_at_ns,
                                   struct weir_job_id *ret_id, struct weir_error *ret_error)
 {
-    if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
     /* A put takes 0 for "at once"; here it is a time long ago. */
     return put(producer, body, run_at_ns == 0 ? 1 : run_at_ns, 0, ret_id, ret_error);
 }
@@ -101,9 +92,6 @@ enum weir_status weir_producer_delay(weir_producer *producer, struct weir_body b
                                      int64_t delay_ns, struct weir_job_id *ret_id,
                                      struct weir_error *ret_error)
 {
-    if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
     return put(producer, body, 0, delay_ns, ret_id, ret_error);
 }
 

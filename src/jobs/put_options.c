@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -67,19 +66,6 @@ static enum weir_status resolve_run_time(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
-enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
-                                  struct weir_error *ret_error)
-{
-    if (text != NULL && text[0] == '\0') {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%s is empty: expected 1 to %zu bytes", name,
-                          most);
-    }
-    return text == NULL || strnlen(text, most + 1) <= most
-               ? WEIR_OK
-               : weiri_fail(ret_error, WEIR_ETOOBIG, "%s \"%.60s...\" has more than %zu bytes",
-                            name, text, most);
-}
-
 static enum weir_status check_key(const struct weir_put_options *options,
                                   struct weir_error *ret_error)
 {
@@ -99,22 +85,6 @@ static enum weir_status check_key(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
-static enum weir_status check_headers(const char *headers, struct weir_error *ret_error)
-{
-    size_t offset = 0;
-    enum weir_status status = headers == NULL ? WEIR_OK : weir_headers_check(headers, &offset);
-    if (status == WEIR_ETOOBIG) {
-        return weiri_fail(ret_error, status, "headers have more than %d bytes",
-                          WEIR_HEADERS_SIZE_MAX);
-    }
-    return status == WEIR_OK
-               ? status
-               : weiri_fail(ret_error, status,
-                            "headers at offset %zu: expected lines NAME=VALUE, each name of a-z, "
-                            "0-9 and - and once",
-                            offset);
-}
-
 enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error)
@@ -123,37 +93,21 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
     if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (copy.ttr_ns != 0 && weiri_check_number("ttr_ns", copy.ttr_ns, WEIRI_TTR_MIN_NS, INT64_MAX,
-                                               ret_error) != WEIR_OK) {
-        return WEIR_ERANGE;
-    }
-    int64_t run_at_ns = 0;
-    enum weir_status status = weiri_text_check("key", copy.key, WEIR_KEY_SIZE_MAX, ret_error);
+#define COPY(name, kind, limit, feature) .name = copy.name,
+    struct weiri_put put = {.is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
+                            .key_ns = copy.key_ns,
+                            .on_duplicate = copy.on_duplicate,
+                            WEIRI_JOB_FIELDS(COPY)};
+    put.ttr_ns = copy.ttr_ns == 0 ? WEIRI_TTR_DEFAULT_NS : copy.ttr_ns;
+    enum weir_status status = weiri_fields_check(&copy, ret_error);
     if (status == WEIR_OK) {
         status = check_key(&copy, ret_error);
     }
     if (status == WEIR_OK) {
-        status = check_headers(copy.headers, ret_error);
+        status = resolve_run_time(&copy, config->now(config->now_arg), &put.run_at_ns, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_text_check("group", copy.group, WEIR_GROUP_SIZE_MAX, ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = resolve_run_time(&copy, config->now(config->now_arg), &run_at_ns, ret_error);
-    if (status == WEIR_OK) {
-        *ret_put = (struct weiri_put){
-            .run_at_ns = run_at_ns,
-            .ttr_ns = copy.ttr_ns == 0 ? WEIRI_TTR_DEFAULT_NS : copy.ttr_ns,
-            .priority = copy.priority,
-            .is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
-            .headers = copy.headers,
-            .group = copy.group,
-            .key = copy.key,
-            .key_ns = copy.key_ns,
-            .on_duplicate = copy.on_duplicate,
-        };
+        *ret_put = put;
     }
     return status;
 }

@@ -24,20 +24,6 @@ enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, enum weir_f
                             features[feature]);
 }
 
-enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
-                                     const struct weiri_put *put, struct weir_error *ret_error)
-{
-    enum weir_status status = WEIR_OK;
-    if (put->headers != NULL && put->headers[0] != '\0') {
-        status = weiri_can_check(ops, WEIR_CAN_HEADERS, ret_error);
-    }
-    if (status == WEIR_OK && put->group != NULL) {
-        status = weiri_can_check(ops, WEIR_CAN_GROUPS, ret_error);
-    }
-    return status == WEIR_OK && put->key != NULL ? weiri_can_check(ops, WEIR_CAN_KEYS, ret_error)
-                                                 : status;
-}
-
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
                       const char *format, ...)
 {

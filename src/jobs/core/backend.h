@@ -18,6 +18,7 @@
 
 #include "base/boot.h"
 #include "base/list.h"
+#include "jobs/core/fields.h"
 #include "jobs/core/state.h"
 
 /* A backend is one const table of functions. The public calls check arguments and the process, so a
@@ -54,18 +55,16 @@ static inline bool weiri_retry_is_told(uint32_t failures)
     return (failures & (failures - 1)) == 0;
 }
 
-/* A put. A run time that is not after the backend's now means at once. */
+/* A put. A run time that is not after the backend's now means at once. Texts may be NULL. */
 struct weiri_put {
     const char *tube;
     const struct weir_body *bodies;
     size_t count;
+    WEIRI_TEXT_FIELDS(WEIRI_TEXT_MEMBER)
     int64_t run_at_ns;
     int64_t ttr_ns;
     int32_t priority;
-    const char *headers; /* NULL: none */
-    const char *group;   /* NULL: none */
-    const char *key;     /* NULL: none */
-    int64_t key_ns;      /* throttle: how long the key stays at least */
+    int64_t key_ns; /* throttle: how long the key stays at least */
     enum weir_duplicate on_duplicate;
     bool is_at_once; /* no run time was asked for: it is the wall time of the call */
     /* Not NULL: one job, which another broker has, and none where this one has one of this origin
@@ -314,10 +313,6 @@ struct weir_broker {
 /* WEIR_ENOTSUP: the backend has not the feature. Every refusal of that kind comes from here. */
 enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, enum weir_feature feature,
                                  struct weir_error *ret_error);
-
-/* The same of what a job to be put has. */
-enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
-                                     const struct weiri_put *put, struct weir_error *ret_error);
 
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
                       const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -132,12 +132,29 @@ TEST(damaged, "headers that were damaged on disk show as damage")
     struct weir_put_options options = {0};
     options.headers = SOME;
     (void)jobs_put(broker, "t", "x", &options);
-    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET headers = 'a=' || char(10)", NULL,
-                           NULL, NULL),
-              ==, SQLITE_OK);
+    CHECK_INT(
+        sqlite3_exec(store->writer.db, "UPDATE bodies SET told = x'613d0a00'", NULL, NULL, NULL),
+        ==, SQLITE_OK);
     struct weiri_list list;
     struct weiri_exchange exchange = jobs_reserve(broker, "t", 1, 25, &list);
     CHECK_INT(exchange.reserved_count, ==, 0);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 1);
+    weir_broker_close(broker);
+}
+
+TEST(damaged_alike, "damage is seen where headers and body are equal, and changed alike")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    const struct weir_body body = {"a=1\n", sizeof("a=1\n")};
+    const struct weir_put_options options = {.headers = "a=1\n"};
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL), WEIR_OK);
+    CHECK_INT(sqlite3_exec(store->writer.db,
+                           "UPDATE bodies SET body = x'623d310a00', told = x'623d310a00'", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    struct weiri_list list;
+    CHECK_INT(jobs_reserve(broker, "t", 1, 25, &list).reserved_count, ==, 0);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 1);
     weir_broker_close(broker);
 }

@@ -33,16 +33,14 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
     bool was_there = false;
     bool is_overdue =
         (move->to->ops->can & WEIRI_CAN(KEYS)) != 0 && job->run_at_ns < weiri_move_oldest(move);
-    const struct weiri_put put = {.tube = move->tube,
-                                  .bodies = &body,
-                                  .count = 1,
-                                  .run_at_ns = is_overdue ? target_now(move) : job->run_at_ns,
-                                  .ttr_ns = job->ttr_ns,
-                                  .priority = job->priority,
-                                  .headers = job->headers,
-                                  .group = job->group,
-                                  .origin = origin,
-                                  .ret_was_there = &was_there};
+#define COPY(name, kind, limit, feature) .name = job->name,
+    struct weiri_put put = {.tube = move->tube,
+                            .bodies = &body,
+                            .count = 1,
+                            .origin = origin,
+                            .ret_was_there = &was_there,
+                            WEIRI_KEPT_FIELDS(COPY) WEIRI_NUMBER_FIELDS(COPY)};
+    put.run_at_ns = is_overdue ? target_now(move) : put.run_at_ns;
     struct weir_error error = {0};
     enum weir_status status = WEIR_OK;
     if (body.size > move->to->config.body_size_max) {

@@ -5,27 +5,18 @@
 #include "base/alloc.h"
 #include "jobs/core/backend.h"
 
-/* The texts of a job; all but the first three may be NULL. */
-enum {
-    TEXTS = 7
-};
-
-static void list_texts(struct weir_job *job, const char **texts[TEXTS])
-{
-    const char **all[TEXTS] = {&job->id,  &job->tube,  &job->reason,  &job->headers,
-                               &job->key, &job->group, &job->identity};
-    memcpy(texts, all, sizeof(all));
-}
-
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
                                                 const struct weir_job *job, size_t body_size,
                                                 void **ret_body)
 {
     struct weir_job copy = *job;
-    const char **texts[TEXTS];
+    /* Each may be NULL. */
+#define TEXT(name, kind, limit, feature) &copy.name,
+    const char **texts[] = {&copy.id, &copy.tube, &copy.reason, &copy.identity,
+                            WEIRI_TEXT_FIELDS(TEXT)};
+    const size_t count = sizeof(texts) / sizeof(texts[0]);
     size_t size = sizeof(struct weiri_reservation);
-    list_texts(&copy, texts);
-    for (int i = 0; i < TEXTS; i++) {
+    for (size_t i = 0; i < count; i++) {
         size += *texts[i] == NULL ? 0 : strlen(*texts[i]) + 1;
     }
     /* The body is last, and one byte longer, so that it is not NULL when empty. */
@@ -37,7 +28,7 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
         return NULL;
     }
     char *end = (char *)(reservation + 1);
-    for (int i = 0; i < TEXTS; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t text_size = *texts[i] == NULL ? 0 : strlen(*texts[i]) + 1;
         if (text_size > 0) {
             *texts[i] = memcpy(end, *texts[i], text_size);

@@ -6,31 +6,49 @@
 
 #include "jobs/sqlite/checksum.h"
 
-uint64_t weiri_stored_body_checksum(const struct weir_body *body, const char *headers)
+struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD_SIZE])
+{
+    char *end = bytes;
+    char *last = bytes;
+#define APPEND(name, kind, limit, feature)                                                         \
+    end = stpcpy(end, put->name == NULL ? "" : put->name) + 1;                                     \
+    last = put->name == NULL || put->name[0] == '\0' ? last : end;
+    WEIRI_TOLD_FIELDS(APPEND)
+    return last == bytes ? weiri_null() : weiri_blob(bytes, (size_t)(last - bytes));
+}
+
+uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct weiri_value *told)
 {
     uint64_t checksum = weiri_checksum(body->data, body->size);
-    return headers == NULL || headers[0] == '\0'
+    return told == NULL || told->size == 0
                ? checksum
-               : checksum ^ weiri_checksum(headers, strlen(headers));
+               : weiri_checksum_behind(checksum, told->bytes, told->size);
 }
 
 int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
                            struct weiri_stored_body *ret_body)
 {
-    struct weiri_stored_body body = {.headers = ""};
+    struct weiri_stored_body body = {.size = 0};
+    struct weiri_value told = weiri_null();
     int code = weiri_sql_start(connection, WEIRI_SQL_BODY, WEIRI_VALUES(number), &body.statement);
     if (code == SQLITE_ROW) {
         uint64_t checksum = (uint64_t)sqlite3_column_int64(body.statement, 0);
         body.bytes = sqlite3_column_blob(body.statement, 1);
         body.size = (size_t)sqlite3_column_bytes(body.statement, 1);
-        bool has_headers = sqlite3_column_type(body.statement, 2) != SQLITE_NULL;
-        body.headers = has_headers ? (const char *)sqlite3_column_text(body.statement, 2) : "";
-        bool is_read = body.headers != NULL &&
-                       (body.bytes != NULL || sqlite3_errcode(connection->db) != SQLITE_NOMEM);
+        told.bytes = sqlite3_column_blob(body.statement, 2);
+        told.size = (size_t)sqlite3_column_bytes(body.statement, 2);
+        bool is_read = sqlite3_errcode(connection->db) != SQLITE_NOMEM;
         const struct weir_body whole = {body.bytes, body.size};
-        body.is_sound = is_read && weiri_stored_body_checksum(&whole, body.headers) == checksum;
+        body.is_sound = is_read && weiri_stored_body_checksum(&whole, &told) == checksum;
         code = is_read ? code : SQLITE_NOMEM;
     }
+    const char *next = told.bytes;
+    /* What is damaged may end without a NUL. */
+    const char *end = told.size > 0 && next[told.size - 1] == '\0' ? next + told.size : next;
+#define TAKE(name, kind, limit, feature)                                                           \
+    body.name = next == end ? "" : next;                                                           \
+    next += next == end ? 0 : strlen(next) + 1;
+    WEIRI_TOLD_FIELDS(TAKE)
     *ret_body = body;
     return code;
 }

@@ -7,18 +7,26 @@
 
 #include "jobs/sqlite/connection.h"
 
-/* The body of a job, and its headers, as a store keeps them: under a checksum. */
+/* The body of a job, and what is told beside it, as a store keeps them: under one checksum. */
+
+/* What is beside a body: the texts in the order of their list, each with its NUL. Empty ones at the
+ * end are left out, so that fields to come change no body that has none of them. */
+#define WEIRI_TOLD_SIZE (0 WEIRI_TOLD_FIELDS(WEIRI_TOLD_SIZE_OF))
+#define WEIRI_TOLD_SIZE_OF(name, kind, limit, feature) +(limit) + 1
 
 struct weiri_stored_body {
     const void *bytes; /* NULL: empty */
     size_t size;
-    const char *headers; /* "": none */
-    bool is_sound;       /* the checksum fits */
+    WEIRI_TOLD_FIELDS(WEIRI_TEXT_MEMBER) /* "": none */
+    bool is_sound;                       /* the checksum fits */
     sqlite3_stmt *statement;
 };
 
-/* headers NULL: none. */
-uint64_t weiri_stored_body_checksum(const struct weir_body *body, const char *headers);
+/* The value of what a put has beside its body. */
+struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD_SIZE]);
+
+/* told NULL: nothing is beside it. */
+uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct weiri_value *told);
 
 /* Reads a body. It is SQLite's until weiri_sql_end(body.statement, code), which follows.
  * SQLITE_ROW: found; SQLITE_DONE: there is none, which is not sound. */

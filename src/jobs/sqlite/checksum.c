@@ -22,8 +22,13 @@ static uint64_t step(uint64_t state, uint64_t word)
 
 uint64_t weiri_checksum(const void *data, size_t size)
 {
+    return weiri_checksum_behind(UINT64_C(0xcbf29ce484222325), data, size);
+}
+
+uint64_t weiri_checksum_behind(uint64_t state, const void *data, size_t size)
+{
     const unsigned char *bytes = data;
-    uint64_t state = step(UINT64_C(0xcbf29ce484222325), (uint64_t)size);
+    state = step(state, (uint64_t)size);
     for (; size >= 8; bytes += 8, size -= 8) {
         state = step(state, load(bytes, 8));
     }

@@ -9,20 +9,18 @@
 
 int weiri_job_read(sqlite3_stmt *statement, struct weiri_row *ret_row, struct weir_job *ret_job)
 {
-    const char *texts[4];
+    struct weir_job job = {.priority = sqlite3_column_int(statement, 8),
+                           .created_ns = sqlite3_column_int64(statement, 9),
+                           .progress = -1};
+#define TEXT(name, kind, limit, feature) &job.name,
+    const char **texts[] = {&job.reason, &job.key, &job.identity, WEIRI_WORD_FIELDS(TEXT)};
     int code = weiri_row_read(statement, ret_row);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (int)(sizeof(texts) / sizeof(texts[0])); i++) {
         bool is_there = sqlite3_column_type(statement, 10 + i) != SQLITE_NULL;
-        texts[i] = is_there ? (const char *)sqlite3_column_text(statement, 10 + i) : NULL;
-        code = is_there && texts[i] == NULL ? SQLITE_NOMEM : code;
+        *texts[i] = is_there ? (const char *)sqlite3_column_text(statement, 10 + i) : NULL;
+        code = is_there && *texts[i] == NULL ? SQLITE_NOMEM : code;
     }
-    *ret_job = (struct weir_job){.priority = sqlite3_column_int(statement, 8),
-                                 .created_ns = sqlite3_column_int64(statement, 9),
-                                 .reason = texts[0],
-                                 .group = texts[1],
-                                 .key = texts[2],
-                                 .identity = texts[3],
-                                 .progress = -1};
+    *ret_job = job;
     return code;
 }
 
@@ -45,7 +43,8 @@ int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connectio
         struct weir_job_id id;
         weiri_number_format(number, &id);
         job->id = id.text;
-        job->headers = stored.headers;
+#define TELL(name, kind, limit, feature) job->name = stored.name;
+        WEIRI_TOLD_FIELDS(TELL)
         job->reason = stored.is_sound ? job->reason : weiri_damage_reason;
         struct weiri_reservation *copy =
             weiri_reservation_new(&store->config->allocator, job, stored.size, &body);
@@ -90,13 +89,14 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
     enum weir_status ignored = weiri_job_apply(&row.facts, &due, reading->now_ns);
     (void)ignored;
     weiri_job_show(&job, &row.facts);
-    bool is_told = sqlite3_column_type(statement, 17) == SQLITE_INTEGER;
-    int64_t progress = is_told ? sqlite3_column_int64(statement, 17) : -1;
-    job.tube = (const char *)sqlite3_column_text(statement, 14);
+    int last = sqlite3_column_count(statement) - 1;
+    bool is_told = sqlite3_column_type(statement, last) == SQLITE_INTEGER;
+    int64_t progress = is_told ? sqlite3_column_int64(statement, last) : -1;
+    job.tube = (const char *)sqlite3_column_text(statement, last - 3);
     if (job.state == WEIR_JOB_RESERVED) {
         job.reserved_until_ns = find_end(reading, &row.facts);
-        job.owner = sqlite3_column_int64(statement, 15);
-        job.started_ns = sqlite3_column_int64(statement, 16);
+        job.owner = sqlite3_column_int64(statement, last - 2);
+        job.started_ns = sqlite3_column_int64(statement, last - 1);
         job.progress = (int32_t)progress;
     }
     code = job.tube == NULL                  ? SQLITE_NOMEM

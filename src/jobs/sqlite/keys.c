@@ -58,9 +58,9 @@ int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_p
 int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
                         const struct weiri_put *put, int64_t run_at_ns, bool is_earliest)
 {
-    return weiri_sql_run(
-        &store->writer, WEIRI_SQL_RUN_AGAIN,
-        WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns, is_earliest, put->group));
+    return weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
+                         WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns,
+                                      is_earliest WEIRI_WORDS_OF_PUT));
 }
 
 int weiri_key_find(struct weiri_store *store, int64_t number, struct weiri_key *ret_key)

@@ -131,9 +131,9 @@ TEST(foreign, "files of others are refused and unchanged")
 TEST(versions, "a store of another version is refused and unchanged")
 {
     make_store("newer.db");
-    run_sql("newer.db", "PRAGMA user_version=11");
+    run_sql("newer.db", "PRAGMA user_version=12");
     expect_refusal("newer.db", WEIR_ESCHEMA,
-                   "version 11: expected version 10; a newer weir made it");
+                   "version 12: expected version 11; a newer weir made it");
     for (int version = 0; version < WEIRI_SCHEMA_VERSION; version++) {
         char text[80];
         char path[16];
@@ -141,7 +141,7 @@ TEST(versions, "a store of another version is refused and unchanged")
         (void)snprintf(text, sizeof(text), "PRAGMA user_version=%d", version);
         make_store(path);
         run_sql(path, text);
-        (void)snprintf(text, sizeof(text), "version %d: expected version 10; an earlier build made",
+        (void)snprintf(text, sizeof(text), "version %d: expected version 11; an earlier build made",
                        version);
         expect_refusal(path, WEIR_ESCHEMA, text);
     }
@@ -401,17 +401,17 @@ TEST(taken_out_of_wal, "a store that another program took out of WAL mode is put
     weir_broker_close(broker);
 }
 
+#define COLUMNS                                                                                    \
+    ", tube, state, priority, run_at, ttr, attempts, created, lease, token, owner, reason"
+
 TEST(damaged_body, "a job with a body damaged on disk is buried, and never reserved")
 {
     make_store("jobs.db");
     run_sql("jobs.db",
-            "INSERT INTO jobs SELECT 2, tube, state, priority, run_at, ttr, attempts, "
-            "created, lease, token, owner, reason, started, progress, grp, renewed FROM jobs; "
+            "INSERT INTO jobs(id" COLUMNS ") SELECT 2" COLUMNS " FROM jobs; "
             "INSERT INTO bodies(id, checksum, body) SELECT 2, checksum, body FROM bodies; "
             "UPDATE bodies SET body = CAST('a body that is gone!' AS BLOB) WHERE id = 1; "
-            "INSERT INTO jobs SELECT 3, tube, state, priority, run_at, ttr, attempts, "
-            "created, lease, token, owner, reason, started, progress, grp, renewed FROM jobs WHERE "
-            "id = 1; "
+            "INSERT INTO jobs(id" COLUMNS ") SELECT 3" COLUMNS " FROM jobs WHERE id = 1; "
             "UPDATE tubes SET ready = 3, put = 3");
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_list list;

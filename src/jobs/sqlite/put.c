@@ -20,25 +20,15 @@ enum {
     CUT_JOBS = 100
 };
 
-static const char *headers_of(const struct weiri_put *put)
-{
-    return put->headers != NULL && put->headers[0] != '\0' ? put->headers : NULL;
-}
-
 /* which: adds or renews. */
 static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
                       const struct weiri_put *put, const struct weir_body *body)
 {
-    return weiri_sql_run(
-        &store->writer, which,
-        WEIRI_VALUES(number, (int64_t)weiri_stored_body_checksum(body, put->headers),
-                     weiri_blob(body->data, body->size), headers_of(put), put->origin));
-}
-
-/* group NULL: none. */
-static int set_group(struct weiri_store *store, int64_t number, const char *group)
-{
-    return weiri_sql_run(&store->writer, WEIRI_SQL_SET_GROUP, WEIRI_VALUES(number, group));
+    char bytes[WEIRI_TOLD_SIZE];
+    struct weiri_value told = weiri_told(put, bytes);
+    return weiri_sql_run(&store->writer, which,
+                         WEIRI_VALUES(number, (int64_t)weiri_stored_body_checksum(body, &told),
+                                      weiri_blob(body->data, body->size), told, put->origin));
 }
 
 /* Looks for a job of the same origin, and so that another one that got its number, in a copy of
@@ -46,10 +36,11 @@ static int set_group(struct weiri_store *store, int64_t number, const char *grou
 static int find_same(struct weiri_store *store, const struct weiri_put *put, int64_t *ret_number)
 {
     const struct weir_body *body = &put->bodies[0];
+    char bytes[WEIRI_TOLD_SIZE];
+    struct weiri_value told = weiri_told(put, bytes);
     return weiri_sql_number(&store->writer, WEIRI_SQL_FIND_SAME,
-                            WEIRI_VALUES((int64_t)weiri_stored_body_checksum(body, put->headers),
-                                         weiri_blob(body->data, body->size), headers_of(put),
-                                         put->origin),
+                            WEIRI_VALUES((int64_t)weiri_stored_body_checksum(body, &told),
+                                         weiri_blob(body->data, body->size), told, put->origin),
                             ret_number);
 }
 
@@ -76,11 +67,9 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
                           : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
     /* The holder of a job that runs renews its lease by the TTR that it was told. */
     if (code == SQLITE_OK && !is_running) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
-                             WEIRI_VALUES(row->number, put->priority, put->ttr_ns));
-    }
-    if (code == SQLITE_OK && !is_running) {
-        code = set_group(store, row->number, put->group);
+        code =
+            weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
+                          WEIRI_VALUES(row->number, put->priority, put->ttr_ns WEIRI_WORDS_OF_PUT));
     }
     if (code == SQLITE_OK) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
@@ -159,15 +148,12 @@ int weiri_put_run(struct weiri_store *store, void *arg)
     for (; i < put->count && code == SQLITE_OK && !is_cut(request, i, end); i++) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
                              WEIRI_VALUES(tube, (int64_t)facts.state, put->priority,
-                                          facts.run_at_ns, put->ttr_ns, now));
+                                          facts.run_at_ns, put->ttr_ns, now WEIRI_WORDS_OF_PUT));
         if (code != SQLITE_OK) {
             break;
         }
         request->numbers[i] = sqlite3_last_insert_rowid(store->writer.db);
         code = write_body(store, WEIRI_SQL_ADD_BODY, request->numbers[i], put, &put->bodies[i]);
-        if (code == SQLITE_OK && put->group != NULL) {
-            code = set_group(store, request->numbers[i], put->group);
-        }
         if (code == SQLITE_OK) {
             code = weiri_tally_add(store, &tally, tube, &facts);
         }

@@ -168,7 +168,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (code != SQLITE_OK) {
         return code;
     }
-    bool takes_group = has_put_during(row, &key);
+    bool takes_again = has_put_during(row, &key);
     struct weiri_job_step own = step_with_key(row, &key, asked);
     const struct weiri_job_step *step = &own;
     if (own.event == WEIRI_JOB_DONE) {
@@ -206,8 +206,8 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
     }
-    if (code == SQLITE_OK && takes_group) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_GROUP, WEIRI_VALUES(row->number));
+    if (code == SQLITE_OK && takes_again) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_AGAIN, WEIRI_VALUES(row->number));
     }
     return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, &key, now_ns) : code;
 }

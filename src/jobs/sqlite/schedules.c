@@ -96,9 +96,11 @@ static int put_job(struct weiri_store *store, struct weiri_tally *tally,
 {
     const struct weiri_job_facts facts = {
         .state = WEIR_JOB_READY, .run_at_ns = run_at_ns, .ttr_ns = row->ttr_ns};
+    static const struct weiri_put none = {0};
+    const struct weiri_put *put = &none;
     int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
                              WEIRI_VALUES(row->tube, (int64_t)facts.state, row->priority, run_at_ns,
-                                          row->ttr_ns, now_ns));
+                                          row->ttr_ns, now_ns WEIRI_WORDS_OF_PUT));
     if (code != SQLITE_OK) {
         return code;
     }

@@ -9,6 +9,7 @@
 #include "base/boot.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "jobs/core/fields.h"
 #include "jobs/sqlite/result.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, whose
@@ -23,12 +24,15 @@
  * job that was put to run at once. Leases are times of the boot that the first of marks names; the
  * second is a random number of the store, with which the jobs that it gives to other stores are
  * told apart; the third is one that its backups have too, for identities (statements.c). A job is
- * renewed when a put by its key gives it another body or another run. A body's origin is that of a
- * job from another broker. A job's owner, started and progress (NULL: none told) are those of its
- * last reservation. The slot of an attempt bounds the attempts of a job: a new one replaces an old
- * one (statements.c). The job of a schedule is that of its last firing.
+ * renewed when a put by its key gives it another body or another run. The fields of a key's row are
+ * those of a put during the run. What a body has beside it is in told (body.h), and its origin is
+ * that of a job from another broker. A job's owner, started and progress (NULL: none told) are
+ * those of its last reservation. The slot of an attempt bounds the attempts of a job: a new one
+ * replaces an old one (statements.c). The job of a schedule is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
+#define WORDS WEIRI_WORD_FIELDS(COLUMN)
+#define COLUMN(name, kind, limit, feature) ", \"" #name "\" TEXT"
 static const struct {
     const char *name;
     const char *sql;
@@ -61,14 +65,12 @@ static const struct {
              "reason TEXT NOT NULL, "
              "started INTEGER NOT NULL DEFAULT 0, "
              "progress INTEGER, "
-             "grp TEXT, "
-             "renewed INTEGER"
-             ") STRICT"},
+             "renewed INTEGER" WORDS ") STRICT"},
     {"bodies", "CREATE TABLE bodies("
                "id INTEGER PRIMARY KEY, "
                "checksum INTEGER NOT NULL, "
                "body BLOB NOT NULL, "
-               "headers TEXT, "
+               "told BLOB, "
                "origin TEXT"
                ") STRICT"},
     {"bodies_origin", "CREATE INDEX bodies_origin ON bodies(origin) WHERE origin IS NOT NULL"},
@@ -102,8 +104,7 @@ static const struct {
              "job INTEGER NOT NULL, "
              "until INTEGER NOT NULL, "
              "again INTEGER NOT NULL, "
-             "again_at INTEGER NOT NULL, "
-             "again_grp TEXT, "
+             "again_at INTEGER NOT NULL" WORDS ", "
              "PRIMARY KEY(tube, key)"
              ") WITHOUT ROWID, STRICT"},
     {"keys_job", "CREATE INDEX keys_job ON keys(job)"},
@@ -146,7 +147,7 @@ static const struct {
                  ") STRICT"},
     {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
     {"jobs_group",
-     "CREATE INDEX jobs_group ON jobs(tube, grp) WHERE state = 3 AND grp IS NOT NULL"},
+     "CREATE INDEX jobs_group ON jobs(tube, \"group\") WHERE state = 3 AND \"group\" IS NOT NULL"},
 };
 
 enum {

@@ -209,15 +209,15 @@ TEST(values, "a statement has values of each type from its start to its end, not
         WEIRI_VALUES(INT64_MIN, weiri_blob("\x00\xff", 2), headers, "origin"), &statement);
     CHECK_INT(code, ==, SQLITE_DONE);
     check_expanded(statement, "checksum = -9223372036854775808 AND body = x'00ff' "
-                              "AND headers IS 'a: b\n' AND origin = 'origin'");
+                              "AND told IS 'a: b\n' AND origin = 'origin'");
     CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
-    check_expanded(statement, "body = NULL AND headers IS NULL AND origin = NULL");
+    check_expanded(statement, "body = NULL AND told IS NULL AND origin = NULL");
 
     const char *none = NULL;
     code = weiri_sql_start(
         writer, WEIRI_SQL_FIND_SAME,
         WEIRI_VALUES(true, weiri_blob(NULL, 0), none, weiri_text_within("origin", 3)), &statement);
-    check_expanded(statement, "checksum = 1 AND body = x'' AND headers IS NULL AND origin = 'ori'");
+    check_expanded(statement, "checksum = 1 AND body = x'' AND told IS NULL AND origin = 'ori'");
     CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
     weir_broker_close(broker);
 }
@@ -237,7 +237,7 @@ TEST(values_refused, "a value that SQLite refuses ends its statement, which runs
     CHECK_INT(weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
                               WEIRI_VALUES(1, 2, weiri_blob("x", 1), name, "origin"), &statement),
               ==, SQLITE_TOOBIG);
-    check_expanded(statement, "headers = NULL, origin = NULL WHERE id = NULL");
+    check_expanded(statement, "told = NULL, origin = NULL WHERE id = NULL");
     CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name)), ==, SQLITE_TOOBIG);
     (void)sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, limit);
     CHECK_INT(tube, ==, 7);

@@ -2,6 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/statements.h"
 
+#include "jobs/core/fields.h"
+
+/* The words of a job, behind other columns, and their parameters. */
+#define WORDS WEIRI_WORD_FIELDS(COLUMN)
+#define COLUMN(name, kind, limit, feature) ", \"" #name "\""
+#define PARAMETERS WEIRI_WORD_FIELDS(PARAMETER)
+#define PARAMETER(name, kind, limit, feature) ", ?"
+
 /* The store, which a backup and what is restored from it share; the number, which each of these
  * gives to another job after the backup; and the time of the put, by which these differ. A store
  * that was saved from a damaged one may have lost its name. */
@@ -9,8 +17,8 @@
     "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
     "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
 #define PICK_COLUMNS                                                                               \
-    "jobs.id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp, "  \
-    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id), " IDENTITY
+    "jobs.id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, "       \
+    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id), " IDENTITY WORDS
 /* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
  * of them; and that of the ready job that is next. ?1: the time now. */
 #define SELECT_TUBES                                                                               \
@@ -45,9 +53,9 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
 
     [WEIRI_SQL_ADD_JOB] =
         "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "
-        "owner, reason) VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, '')",
+        "owner, reason" WORDS ") VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, ''" PARAMETERS ")",
     [WEIRI_SQL_ADD_BODY] =
-        "INSERT INTO bodies(id, checksum, body, headers, origin) VALUES(?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO bodies(id, checksum, body, told, origin) VALUES(?1, ?2, ?3, ?4, ?5)",
     [WEIRI_SQL_LOAD] =
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1",
     [WEIRI_SQL_SAVE] =
@@ -56,7 +64,6 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "started = coalesce(?9, started), progress = iif(?9 IS NULL, progress, NULL) "
         "WHERE id = ?1",
     [WEIRI_SQL_SET_PROGRESS] = "UPDATE jobs SET progress = ?2 WHERE id = ?1",
-    [WEIRI_SQL_SET_GROUP] = "UPDATE jobs SET grp = ?2 WHERE id = ?1",
     [WEIRI_SQL_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?1",
     [WEIRI_SQL_DELETE_BODY] = "DELETE FROM bodies WHERE id = ?1",
 
@@ -71,13 +78,14 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     /* Without those of groups that have ?3 reserved jobs. */
     [WEIRI_SQL_PICK_GROUPED] =
         "SELECT " PICK_COLUMNS " FROM jobs INDEXED BY jobs_ready "
-        "WHERE state = 2 AND tube = ?1 AND (grp IS NULL OR grp NOT IN ("
-        "SELECT grp FROM jobs INDEXED BY jobs_group WHERE state = 3 AND grp IS NOT NULL AND "
-        "tube = ?1 GROUP BY grp HAVING count(*) >= ?3)) "
+        "WHERE state = 2 AND tube = ?1 AND (\"group\" IS NULL OR \"group\" NOT IN ("
+        "SELECT \"group\" FROM jobs INDEXED BY jobs_group WHERE state = 3 AND "
+        "\"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" HAVING count(*) >= ?3)) "
         "ORDER BY priority, run_at, id LIMIT ?2",
-    [WEIRI_SQL_COUNT_GROUP] = "SELECT count(*) FROM jobs INDEXED BY jobs_group "
-                              "WHERE state = 3 AND grp IS NOT NULL AND tube = ?1 AND grp = ?2",
-    [WEIRI_SQL_BODY] = "SELECT checksum, body, headers FROM bodies WHERE id = ?1",
+    [WEIRI_SQL_COUNT_GROUP] =
+        "SELECT count(*) FROM jobs INDEXED BY jobs_group "
+        "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2",
+    [WEIRI_SQL_BODY] = "SELECT checksum, body, told FROM bodies WHERE id = ?1",
     [WEIRI_SQL_FIRST_DELAYED] = "SELECT run_at FROM jobs INDEXED BY jobs_delayed "
                                 "WHERE state = 1 AND tube = ?1 ORDER BY run_at LIMIT 1",
     [WEIRI_SQL_FIRST_LEASE] = "SELECT lease FROM jobs INDEXED BY jobs_reserved "
@@ -124,7 +132,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?3 "
         "AND id > ?1 AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id",
     [WEIRI_SQL_FIND_SAME] = "SELECT id FROM bodies INDEXED BY bodies_origin "
-                            "WHERE checksum = ?1 AND body = ?2 AND headers IS ?3 AND origin = ?4",
+                            "WHERE checksum = ?1 AND body = ?2 AND told IS ?3 AND origin = ?4",
 
     /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has none. */
     [WEIRI_SQL_ADD_ATTEMPT] =
@@ -144,22 +152,23 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_TAKE_KEY] = "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) "
                            "VALUES(?1, ?2, ?3, ?4, 0, 0)",
     [WEIRI_SQL_RUN_AGAIN] =
-        "UPDATE keys INDEXED BY keys_job SET again = ?2, "
-        "again_at = iif(?4 AND again = ?2, min(again_at, ?3), ?3), again_grp = ?5 WHERE job = ?1",
-    [WEIRI_SQL_TAKE_GROUP] = "UPDATE jobs SET grp = (SELECT again_grp FROM keys INDEXED BY "
-                             "keys_job WHERE job = ?1) WHERE id = ?1",
+        "UPDATE keys INDEXED BY keys_job SET (again, again_at" WORDS ") = "
+        "(?2, iif(?4 AND again = ?2, min(again_at, ?3), ?3)" PARAMETERS ") WHERE job = ?1",
+    [WEIRI_SQL_TAKE_AGAIN] = "UPDATE jobs SET (created" WORDS ") = (SELECT created" WORDS
+                             " FROM keys INDEXED BY keys_job WHERE job = ?1) WHERE id = ?1",
     [WEIRI_SQL_KEEP_KEY] = "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1",
     [WEIRI_SQL_DELETE_KEY] = "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1",
     [WEIRI_SQL_DELETE_KEYS] =
         "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys "
         "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
-    [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
+    [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET (priority, ttr, reason" WORDS ") = "
+                            "(?2, ?3, ''" PARAMETERS ") WHERE id = ?1",
     /* Later than before, also where the wall clock was set back. */
     [WEIRI_SQL_NEW_IDENTITY] = "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + "
                                "(random() & 0xfffffff)) "
                                "WHERE id = ?1",
     [WEIRI_SQL_RENEW_BODY] =
-        "UPDATE bodies SET checksum = ?2, body = ?3, headers = ?4, origin = ?5 WHERE id = ?1",
+        "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4, origin = ?5 WHERE id = ?1",
 
     [WEIRI_SQL_SAVE_SCHEDULE] =
         "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, catch_up, "

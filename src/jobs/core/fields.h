@@ -1,0 +1,61 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CORE_FIELDS_H
+#define WEIRI_CORE_FIELDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/broker.h>
+#include <weir/feature.h>
+
+/* The fields of a job that its put gives, a row each: its name, which is that of its members of
+ * struct weir_put_options, weir_job and weiri_put; its kind (enum weir_field_kind); its limit; the
+ * feature that a broker needs to keep it. The rest is made of these lists, or held to them by
+ * tools/check_fields.py; docs/internals/jobs.md says how to add a row. */
+
+/* Beside the body, under its checksum. Stores have them in this order: a new row is the last. */
+#define WEIRI_TOLD_FIELDS(X) X(headers, LINES, WEIR_HEADERS_SIZE_MAX, WEIR_CAN_HEADERS)
+
+/* A put during a run has its own, which are those of the next run. */
+#define WEIRI_WORD_FIELDS(X) X(group, WORD, WEIR_GROUP_SIZE_MAX, WEIR_CAN_GROUPS)
+
+#define WEIRI_UNIQUE_FIELDS(X) X(key, UNIQUE, WEIR_KEY_SIZE_MAX, WEIR_CAN_KEYS)
+
+#define WEIRI_NUMBER_FIELDS(X)                                                                     \
+    X(priority, NUMBER, 0, WEIRI_EVERY)                                                            \
+    X(ttr_ns, SPAN, WEIRI_TTR_MIN_NS, WEIRI_EVERY)                                                 \
+    X(run_at_ns, TIME, 0, WEIRI_EVERY)
+
+/* What a producer keeps, and a move carries; every text; every field. */
+#define WEIRI_KEPT_FIELDS(X) WEIRI_TOLD_FIELDS(X) WEIRI_WORD_FIELDS(X)
+#define WEIRI_TEXT_FIELDS(X) WEIRI_KEPT_FIELDS(X) WEIRI_UNIQUE_FIELDS(X)
+#define WEIRI_JOB_FIELDS(X) WEIRI_TEXT_FIELDS(X) WEIRI_NUMBER_FIELDS(X)
+
+#define WEIRI_EVERY (-1) /* broker keeps it */
+/* A consumer touches a reservation after a third of its TTR, and each touch is a commit. */
+#define WEIRI_TTR_MIN_NS WEIR_MS(100)
+#define WEIRI_TTR_DEFAULT_NS WEIR_SECONDS(60)
+
+/* A member of a struct. */
+#define WEIRI_TEXT_MEMBER(name, kind, limit, feature) const char *name;
+
+struct weiri_put;
+struct weiri_broker_ops;
+
+/* Whether a text, which may be NULL, has 1 to most bytes. */
+enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
+                                  struct weir_error *ret_error);
+
+/* Whether each field is within its limit. */
+enum weir_status weiri_fields_check(const struct weir_put_options *options,
+                                    struct weir_error *ret_error);
+
+/* WEIR_ENOTSUP: the put has a field that the backend cannot keep. */
+enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
+                                     const struct weiri_put *put, struct weir_error *ret_error);
+
+/* The name of a field of the put that is of one job; NULL: it has none. */
+const char *weiri_put_unique(const struct weiri_put *put);
+
+#endif
