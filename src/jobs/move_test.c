@@ -165,6 +165,12 @@ TEST(clock_was_ahead, "ready jobs that were put by a clock ahead, and after such
     weir_broker_close(to);
 }
 
+static int count_later(const struct weir_job *job, void *arg)
+{
+    *(int *)arg += job->run_at_ns > JOBS_WALL_START;
+    return 0;
+}
+
 TEST(overdue, "a job that the target's tube would find late gets the present as its run time")
 {
     weir_broker *from = jobs_store_open("from.db", &wall);
@@ -172,9 +178,16 @@ TEST(overdue, "a job that the target's tube would find late gets the present as 
     const struct weir_tube_policy policy = {.late = WEIR_LATE_DROP, .late_ns = WEIR_SECONDS(3600)};
     CHECK_STATUS(weir_broker_set_policy(to, "t", &policy, NULL), WEIR_OK);
     (void)jobs_put(from, "t", "overdue", NULL);
+    (void)jobs_put(from, "t", "too large", NULL);
     jobs_wall_step(&wall, WEIR_SECONDS(3000));
     (void)jobs_put(from, "t", "in time", NULL);
+    to->config.body_size_max = strlen("overdue");
     CHECK_INT(move(from, to, NULL, NULL).moved, ==, 2);
+    /* The target knows a job again whatever its run time is: the source's is as it was. */
+    int later = 0;
+    CHECK_STATUS(weir_broker_peek(from, "t", WEIR_JOB_READY, 1, count_later, &later, NULL),
+                 WEIR_OK);
+    CHECK_INT(later, ==, 0);
     jobs_wall_step(&wall, WEIR_SECONDS(3000));
     for (int i = 0; i < 2; i++) {
         struct weiri_reservation *job = jobs_reserve_one(to, "t");
@@ -183,12 +196,6 @@ TEST(overdue, "a job that the target's tube would find late gets the present as 
     }
     weir_broker_close(from);
     weir_broker_close(to);
-}
-
-static int count_later(const struct weir_job *job, void *arg)
-{
-    *(int *)arg += job->run_at_ns > JOBS_WALL_START;
-    return 0;
 }
 
 /* Each job put takes a minute. */
@@ -414,6 +421,32 @@ TEST(a_worker_is_faster, "a job that a worker takes during the move is taken bac
     CHECK_COUNTS(from, "t", 0, 0, 1, 0);
     CHECK_INT(tally_of(to).total, ==, JOBS - 1);
     jobs_free_one(from, rival.job);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+/* Buries a job of the source once the first job is in the target. */
+static int bury_first(enum weir_move_step step, const struct weir_move_counts *counts, void *from)
+{
+    const char *id = "1";
+    enum weir_status result = WEIR_OK;
+    if (step == WEIR_MOVE_PUT && counts->found == 1) {
+        CHECK_STATUS(weir_broker_bury_ids(from, &id, 1, "no", &result, NULL), WEIR_OK);
+    }
+    CHECK_STATUS(result, WEIR_OK);
+    return 0;
+}
+
+TEST(an_operator_is_faster, "one that is buried meanwhile stays so, and is taken back as well")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    fill(from);
+    struct weir_move_counts counts = move(from, to, bury_first, from);
+    CHECK_INT(counts.moved, ==, JOBS - 1);
+    CHECK_INT(counts.left, ==, 1);
+    CHECK_COUNTS(from, "t", 0, 0, 0, 1);
+    CHECK_INT(tally_of(to).total, ==, JOBS - 1);
     weir_broker_close(from);
     weir_broker_close(to);
 }

@@ -112,13 +112,14 @@ static bool learn(struct mover *mover, struct at_hand *copy)
     return true;
 }
 
-static void leave(struct mover *mover, const struct at_hand *copy, const char *why)
+static enum weir_status leave(struct mover *mover, const struct at_hand *copy, const char *why)
 {
     if (why != NULL) {
         weiri_move_tell(mover->move, copy->name.text, why);
     }
     mover->move->counts.left++;
     hold(mover, copy);
+    return WEIR_OK;
 }
 
 /* The copy is in the target: what is left is to confirm and delete it. */
@@ -158,7 +159,7 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
         mover->move->counts.both++;
         hold(mover, copy);
     } else {
-        leave(mover, copy, NULL);
+        (void)leave(mover, copy, NULL);
     }
     return status;
 }
@@ -176,14 +177,12 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
     copy->job.id = copy->name.text;
     copy->priority = WEIRI_PRIORITY_OFFSET;
     if (!learn(mover, copy)) {
-        leave(mover, copy, "its node did not tell its facts");
-        return WEIR_OK;
+        return leave(mover, copy, "its node did not tell its facts");
     }
     const char *why_bad = weiri_body_read(mover->cluster, mover->move->tube, copy->body,
                                           copy->body_size, &copy->job.run_at_ns, &prefix);
     if (why_bad != NULL) {
-        leave(mover, copy, why_bad);
-        return WEIR_OK;
+        return leave(mover, copy, why_bad);
     }
     copy->job.body = copy->body + prefix;
     copy->job.body_size = copy->body_size - prefix;
@@ -192,22 +191,19 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
     case WEIRI_CLAIM_MINE:
         return give(mover, copy, ret_error);
     case WEIRI_CLAIM_BUSY:
-        leave(mover, copy, "another copy of it runs, or has just failed");
-        return WEIR_OK;
+        return leave(mover, copy, "another copy of it runs, or has just failed");
     case WEIRI_CLAIM_DONE:
-        if (delete_copy(mover, copy)) {
-            mover->move->counts.repeated++;
-        } else {
-            leave(mover, copy, "done elsewhere, and its node did not answer");
+        if (!delete_copy(mover, copy)) {
+            return leave(mover, copy, "done elsewhere, and its node did not answer");
         }
+        mover->move->counts.repeated++;
         return WEIR_OK;
     case WEIRI_CLAIM_BURIED:
-        leave(mover, copy, "another copy of it is buried");
-        return WEIR_OK;
+        return leave(mover, copy, "another copy of it is buried");
     case WEIRI_CLAIM_AWAY:
         break;
     }
-    leave(mover, copy, NULL);
+    (void)leave(mover, copy, NULL);
     return weiri_fail(ret_error, WEIR_EUNAVAILABLE, "Redis did not answer");
 }
 

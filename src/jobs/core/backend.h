@@ -92,12 +92,16 @@ enum weiri_schedule_event {
     WEIRI_SCHEDULE_RUN
 };
 
-/* An operator's event for jobs by id. */
+/* Of the jobs that are listed: delayed or ready. */
+#define WEIRI_JOB_WAITING ((enum weir_job_state)(WEIR_JOB_ARCHIVED + 1))
+
+/* An event for jobs by id: an operator's, or a move's. */
 struct weiri_change {
-    enum weiri_job_event event; /* remove, kick or set aside */
+    enum weiri_job_event event; /* remove, kick or set aside; reschedule, moved away */
     const char *const *ids;
     size_t count;
     const char *reason; /* set aside; NULL: none */
+    int64_t run_at_ns;  /* reschedule */
     const char *tube;   /* not NULL: instead of an event the jobs move to this tube */
     /* Results, where the call succeeds, or says WEIR_EUNKNOWN: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY
      * (reserved), WEIR_ESTATE (not in a state for the event), WEIR_EUNKNOWN (ret_error says more).
@@ -114,7 +118,8 @@ struct weiri_reservation {
     int64_t number; /* the backend's: of the job */
     void *backend;  /* what else the backend knows of it; NULL: nothing */
     uint64_t token;
-    enum weir_status status; /* of a job that the backend buried: why */
+    enum weir_status status; /* of a job that the backend buried: why; WEIR_ECORRUPT: its body is
+                                damaged */
 };
 
 /* What the history of a job keeps of a run that failed. */
@@ -218,7 +223,8 @@ struct weiri_broker_ops {
      */
     enum weir_status (*pause)(void *store, const char *tube, int64_t duration_ns,
                               struct weir_error *ret_error);
-    /* With LIST. */
+    /* With LIST. The job that fn is told is that of a struct weiri_reservation, which fn may take
+     * out of its list. WEIRI_JOB_WAITING is a state, too. */
     enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
                              void *arg, struct weir_error *ret_error);
 

@@ -2,6 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/move.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
 
@@ -20,7 +24,14 @@ static int64_t target_now(const struct weiri_move *move)
     return move->to->config.now(move->to->config.now_arg);
 }
 
-int64_t weiri_move_oldest(const struct weiri_move *move)
+/* Whether the target knows a job that it has by its origin. */
+static bool keeps_origins(const struct weiri_move *move)
+{
+    return (move->to->ops->can & WEIRI_CAN(KEYS)) != 0;
+}
+
+/* A job with an earlier run time gets the present as its run time. */
+static int64_t oldest(const struct weiri_move *move)
 {
     return move->late_ns > 0 ? weiri_time_sub(target_now(move), move->late_ns / 2) : INT64_MIN;
 }
@@ -31,8 +42,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
 {
     const struct weir_body body = {job->body, job->body_size};
     bool was_there = false;
-    bool is_overdue =
-        (move->to->ops->can & WEIRI_CAN(KEYS)) != 0 && job->run_at_ns < weiri_move_oldest(move);
+    bool is_overdue = keeps_origins(move) && job->run_at_ns < oldest(move);
 #define COPY(name, kind, limit, feature) .name = job->name,
     struct weiri_put put = {.tube = move->tube,
                             .bodies = &body,
@@ -70,11 +80,204 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
     }
 }
 
-bool weiri_move_take_back(struct weiri_move *move, const struct weir_job_id *id)
+/* --- out of a backend with LIST --- */
+
+enum {
+    BATCH_JOBS = 64
+};
+
+struct entry {
+    struct weiri_reservation *job; /* the batch's */
+    struct weir_job_id id;         /* in the target */
+    enum weiri_given given;        /* 0: not yet */
+};
+
+/* Jobs on their way. */
+struct batch {
+    struct weiri_move *move;
+    int64_t name;           /* of the source */
+    struct weiri_list jobs; /* of struct weiri_reservation */
+    struct entry entries[BATCH_JOBS];
+    const char *ids[BATCH_JOBS];           /* of a change */
+    enum weir_status statuses[BATCH_JOBS]; /* its results */
+    size_t count;
+    bool is_over;            /* the caller wants to end */
+    enum weir_status status; /* of all batches so far */
+    struct weir_error *error;
+};
+
+static enum weir_status change_source(struct batch *batch, struct weiri_change *change,
+                                      struct weir_error *ret_error)
+{
+    weir_broker *from = batch->move->from;
+    change->ids = batch->ids;
+    change->statuses = batch->statuses;
+    return change->count == 0 ? WEIR_OK : from->ops->change(from->store, change, ret_error);
+}
+
+/* Gives the present as its run time to a job that is long overdue, and to one that is ready and was
+ * put when the clock was ahead, or after such a job, and would be delayed in the target. A target
+ * that knows jobs by their run times must be given the same by a repeated move: the source keeps
+ * it. */
+static enum weir_status restamp(struct batch *batch)
+{
+    const struct weiri_move *move = batch->move;
+    int64_t now_ns = move->from->config.now(move->from->config.now_arg);
+    int64_t oldest_ns = oldest(move);
+    struct weiri_change late = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = now_ns};
+    for (size_t i = 0; i < batch->count; i++) {
+        struct weir_job *job = &batch->entries[i].job->job;
+        if (job->run_at_ns < oldest_ns ||
+            (job->state == WEIR_JOB_READY && job->run_at_ns > now_ns)) {
+            batch->ids[late.count++] = job->id;
+            job->run_at_ns = now_ns;
+        }
+    }
+    return keeps_origins(move) ? WEIR_OK : change_source(batch, &late, batch->error);
+}
+
+/* Equal jobs of stores are different ones, which a cluster tells apart by their run times alone. So
+ * the number is added, as less than a second, and by the store up to 100 ms. */
+static int64_t spread(const struct batch *batch, int64_t number, int64_t run_at_ns)
+{
+    int64_t last_ns = INT64_MAX - WEIR_SECONDS(1);
+    int64_t sum = batch->name % WEIR_MS(100) + number % WEIR_SECONDS(1);
+    return (run_at_ns < last_ns ? run_at_ns : last_ns) + sum % WEIR_SECONDS(1);
+}
+
+/* Gives the jobs of a batch to the target, until one fails. */
+static enum weir_status give(struct batch *batch)
+{
+    struct weiri_move *move = batch->move;
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < batch->count && status == WEIR_OK && !batch->is_over; i++) {
+        struct entry *entry = &batch->entries[i];
+        struct weir_job *job = &entry->job->job;
+        move->counts.found++;
+        if (entry->job->status != WEIR_OK) { /* damaged */
+            weiri_move_tell(move, job->id, job->reason);
+            entry->given = WEIRI_NOT_GIVEN;
+            continue;
+        }
+        char origin[WEIRI_ORIGIN_SIZE];
+        (void)snprintf(origin, sizeof(origin), "%" PRId64 ".%" PRId64 ".%" PRId64, batch->name,
+                       entry->job->number, job->created_ns);
+        if (!keeps_origins(move)) {
+            job->run_at_ns = spread(batch, entry->job->number, job->run_at_ns);
+        }
+        entry->given = weiri_move_give(move, job, origin, &entry->id, &status, batch->error);
+        batch->is_over = !weiri_move_step(move, WEIR_MOVE_PUT);
+    }
+    return status;
+}
+
+/* Deletes a job from the target again. False: it runs there, or nobody knows. */
+static bool take_back(struct weiri_move *move, const struct weir_job_id *id)
 {
     const char *text = id->text;
     enum weir_status result = WEIR_EUNKNOWN;
     const struct weiri_change change = {
         .event = WEIRI_JOB_REMOVE, .ids = &text, .count = 1, .statuses = &result};
     return move->to->ops->change(move->to->store, &change, NULL) == WEIR_OK && result == WEIR_OK;
+}
+
+static bool was_given(const struct entry *entry)
+{
+    return entry->given == WEIRI_GIVEN || entry->given == WEIRI_GIVEN_AGAIN;
+}
+
+/* Enters a job into the ledger. removed: what its deletion said. A job that a worker took meanwhile
+ * is taken back from the target. */
+static void count(struct weiri_move *move, const struct entry *entry, enum weir_status removed)
+{
+    struct weir_move_counts *counts = &move->counts;
+    if (was_given(entry) && removed == WEIR_OK) {
+        counts->moved += entry->given == WEIRI_GIVEN;
+        counts->repeated += entry->given == WEIRI_GIVEN_AGAIN;
+    } else if (entry->given == WEIRI_GIVEN && removed != WEIR_EUNKNOWN &&
+               take_back(move, &entry->id)) {
+        weiri_move_tell(move, entry->job->job.id, "a worker took it meanwhile");
+        counts->left++;
+    } else if (was_given(entry) || entry->given == WEIRI_MAYBE_GIVEN) {
+        counts->both++;
+    } else {
+        counts->left += entry->given != 0;
+    }
+}
+
+/* Deletes what the target has. One that was buried or archived meanwhile stays. */
+static enum weir_status forget(struct batch *batch, struct weir_error *ret_error)
+{
+    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY};
+    for (size_t i = 0; i < batch->count; i++) {
+        if (was_given(&batch->entries[i])) {
+            batch->ids[away.count++] = batch->entries[i].job->job.id;
+        }
+    }
+    enum weir_status status = change_source(batch, &away, ret_error);
+    const enum weir_status *removed = batch->statuses;
+    for (size_t i = 0; i < batch->count; i++) {
+        bool is_told = status == WEIR_OK && was_given(&batch->entries[i]);
+        count(batch->move, &batch->entries[i], is_told ? *removed++ : WEIR_EUNKNOWN);
+    }
+    return status;
+}
+
+/* Moves the jobs that were listed. Nonzero: the list is to end. */
+static int move_batch(const char *after, void *arg)
+{
+    struct batch *batch = arg;
+    (void)after;
+    if (batch->count == 0) {
+        return 0;
+    }
+    batch->status = restamp(batch);
+    if (batch->status == WEIR_OK) {
+        batch->is_over = !weiri_move_step(batch->move, WEIR_MOVE_READ);
+        batch->status = give(batch);
+        enum weir_status forgotten = forget(batch, batch->status == WEIR_OK ? batch->error : NULL);
+        batch->status = batch->status == WEIR_OK ? forgotten : batch->status;
+        batch->is_over = !weiri_move_step(batch->move, WEIR_MOVE_REMOVED) || batch->is_over;
+    }
+    weiri_reservations_free(&batch->move->from->config.allocator, &batch->jobs);
+    batch->count = 0;
+    return batch->is_over || batch->status != WEIR_OK;
+}
+
+/* Takes a job that is listed. */
+static int take(const struct weir_job *job, void *arg)
+{
+    struct batch *batch = arg;
+    struct weiri_reservation *listed = WEIRI_CONTAINER(job, struct weiri_reservation, job);
+    if (batch->count == BATCH_JOBS && move_batch(NULL, batch) != 0) {
+        return 1;
+    }
+    weiri_list_remove(&listed->link);
+    weiri_list_insert_before(&batch->jobs, &listed->link);
+    batch->entries[batch->count++] = (struct entry){.job = listed};
+    return 0;
+}
+
+enum weir_status weiri_move_out(struct weiri_move *move, int64_t name, struct weir_error *ret_error)
+{
+    weir_broker *from = move->from;
+    const struct weir_allocator *memory = &from->config.allocator;
+    const struct weir_job_filter filter = {
+        .tube = move->tube, .state = WEIRI_JOB_WAITING, .step = move_batch};
+    struct batch *batch = weiri_alloc_zero(memory, 1, sizeof(*batch));
+    if (batch == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    batch->move = move;
+    batch->name = name;
+    batch->error = ret_error;
+    weiri_list_init(&batch->jobs);
+    enum weir_status status = from->ops->list(from->store, &filter, take, batch, ret_error);
+    if (status == WEIR_OK) { /* nothing is left of a move that was ended */
+        (void)move_batch(NULL, batch);
+        status = batch->status;
+    }
+    weiri_reservations_free(memory, &batch->jobs);
+    weiri_release(memory, batch, sizeof(*batch));
+    return status;
 }

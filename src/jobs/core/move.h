@@ -7,7 +7,8 @@
 
 #include "jobs/core/backend.h"
 
-/* A move. The source's backend finds the jobs, gives each to the target, and deletes it. */
+/* A move. The source's backend finds the jobs, gives each to the target, and deletes it: that with
+ * LIST by weiri_move_out(). */
 struct weiri_move {
     const char *tube;
     weir_broker *from;
@@ -17,9 +18,6 @@ struct weiri_move {
     int64_t late_ns; /* the target buries or deletes a job that is overdue by more; 0: none */
     struct weir_move_counts counts;
 };
-
-/* A job with an earlier run time gets the present as its run time. */
-int64_t weiri_move_oldest(const struct weiri_move *move);
 
 /* What became of a job that was given. */
 enum weiri_given {
@@ -40,10 +38,13 @@ enum weiri_given {
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
                                  const char *origin, struct weir_job_id *ret_id,
                                  enum weir_status *ret_status, struct weir_error *ret_error);
-/* Deletes a job from the target again. False: it runs there, or nobody knows. */
-bool weiri_move_take_back(struct weiri_move *move, const struct weir_job_id *id);
 /* Logs why a job is left. */
 void weiri_move_tell(const struct weiri_move *move, const char *id, const char *why);
+/* Moves what a backend with LIST has: jobs are listed, put into the target one by one, and deleted
+ * some at a time. name is a number of the source that tells it from others; nothing else moves jobs
+ * out of it meanwhile. */
+enum weir_status weiri_move_out(struct weiri_move *move, int64_t name,
+                                struct weir_error *ret_error);
 /* Tells of a step. False: the caller wants to end. */
 bool weiri_move_step(struct weiri_move *move, enum weir_move_step step);
 

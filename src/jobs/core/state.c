@@ -119,6 +119,8 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
                                           : renew(job, step->run_at_ns, now_ns);
     case WEIRI_JOB_RESCHEDULE:
         return reschedule(job, step->run_at_ns, now_ns);
+    case WEIRI_JOB_MOVED_AWAY:
+        return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIRI_JOB_GONE);
     }
     return WEIR_ESTATE;
 }

@@ -21,7 +21,8 @@
  *
  * done with is_archived: reserved -> archived. renew: delayed, ready, reserved -> delayed or ready.
  * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried, archived ->
- * gone. damage: ready -> buried. set aside: delayed, ready -> buried. touch: reserved, for longer.
+ * gone. moved away: delayed, ready -> gone. damage: ready -> buried. set aside: delayed, ready ->
+ * buried. touch: reserved, for longer.
  */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
@@ -49,12 +50,13 @@ enum weiri_job_event {
     WEIRI_JOB_RENEW,   /* succeeded and runs again at run_at_ns, as if it were a new job; by any
                           thread: a job that waits becomes as new */
     /* By any thread: */
-    WEIRI_JOB_EXPIRE,    /* the reservation ended; buried after attempts_max attempts */
-    WEIRI_JOB_DAMAGE,    /* its body has changed since the put */
-    WEIRI_JOB_KICK,      /* run again */
-    WEIRI_JOB_REMOVE,    /* delete */
-    WEIRI_JOB_SET_ASIDE, /* an operator buries it */
-    WEIRI_JOB_RESCHEDULE /* to run at run_at_ns */
+    WEIRI_JOB_EXPIRE,     /* the reservation ended; buried after attempts_max attempts */
+    WEIRI_JOB_DAMAGE,     /* its body has changed since the put */
+    WEIRI_JOB_KICK,       /* run again */
+    WEIRI_JOB_REMOVE,     /* delete */
+    WEIRI_JOB_SET_ASIDE,  /* an operator buries it */
+    WEIRI_JOB_RESCHEDULE, /* to run at run_at_ns */
+    WEIRI_JOB_MOVED_AWAY  /* another broker has it */
 };
 
 /* An event, with what some of them need. */

@@ -27,7 +27,7 @@ static int run_change(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
     const struct weiri_change *change = request->change;
-    const struct weiri_job_step step = {.event = change->event};
+    const struct weiri_job_step step = {.event = change->event, .run_at_ns = change->run_at_ns};
     int64_t now = weiri_store_now(store);
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};

@@ -55,7 +55,7 @@ int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connectio
             memcpy(body, stored.bytes, stored.size);
         }
         copy->number = number;
-        copy->backend = stored.is_sound ? NULL : copy;
+        copy->status = stored.is_sound ? WEIR_OK : WEIR_ECORRUPT;
         *ret_copy = copy;
     }
     return weiri_sql_end(stored.statement, code);

@@ -11,7 +11,7 @@
 int weiri_job_read(sqlite3_stmt *statement, struct weiri_row *ret_row, struct weir_job *ret_job);
 /* Shows a row's facts in the job. */
 void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts);
-/* Copies a job with its body. One whose body is missing or damaged has a backend and says so. */
+/* Copies a job with its body. One whose body is missing or damaged has a status and says so. */
 int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connection, int64_t number,
                    struct weir_job *job, struct weiri_reservation **ret_copy);
 

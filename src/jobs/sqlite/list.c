@@ -1,30 +1,123 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Listing and searching jobs. */
-#include "base/error.h"
-#include "jobs/sqlite/page.h"
+/* Listing and searching jobs, a page at a time, in order of their numbers. Each page is a
+ * transaction of bounded length, which is over before the jobs are told, so that no reader keeps
+ * the log from being checkpointed. A page may have no jobs though more follow. Jobs that arrive
+ * later than the first page are not among them. */
+#define _GNU_SOURCE /* memmem */
+#include <string.h>
 
-/* The states, as stored, of jobs that may be shown in a state: one that is due may be stored as
- * delayed still. */
-static unsigned stored_states(enum weir_job_state state)
+#include "base/error.h"
+#include "base/time.h"
+#include "jobs/sqlite/copy.h"
+#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/tube.h"
+
+/* What one transaction goes through: jobs, bytes of bodies, of which the last job may have more,
+ * and numbers. */
+enum {
+    PAGE_JOBS = 64,
+    PAGE_BYTES = 4 << 20,
+    PAGE_NUMBERS = 20000
+};
+
+struct page {
+    struct weiri_store *store;
+    const struct weir_job_filter *filter;
+    unsigned states; /* a bit for each that is let through */
+    int64_t after;   /* behind this number */
+    int64_t until;   /* up to this one, for now */
+    int64_t last;    /* the last number at the first page; -1: not known yet */
+
+    struct weiri_list jobs; /* of struct weiri_reservation, which are not reserved */
+    size_t count;
+    size_t bytes; /* of all bodies that were read */
+    bool is_full;
+    bool is_over; /* this page is the last */
+};
+
+static void free_jobs(struct page *page)
 {
-    return state == 0                ? ~(1U << WEIR_JOB_ARCHIVED)
-           : state == WEIR_JOB_READY ? 1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY
-                                     : 1U << state;
+    weiri_reservations_free(&page->store->config->allocator, &page->jobs);
+    page->count = 0;
+    page->bytes = 0;
+    page->is_full = false;
+}
+
+static unsigned bits_of(enum weir_job_state state)
+{
+    return state == 0                   ? ~(1U << WEIR_JOB_ARCHIVED)
+           : state == WEIRI_JOB_WAITING ? 1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY
+                                        : 1U << state;
+}
+
+static bool has_text(const struct weir_job_filter *filter, const struct weir_job *job)
+{
+    return filter->text_size == 0 ||
+           memmem(job->body, job->body_size, filter->text, filter->text_size) != NULL ||
+           memmem(job->reason, strlen(job->reason), filter->text, filter->text_size) != NULL;
+}
+
+/* Takes a copy into the page, or frees it where the filter does not let it through. */
+static void keep(struct page *page, struct weiri_reservation *job)
+{
+    page->after = job->number;
+    page->bytes += job->job.body_size;
+    if ((page->states >> job->job.state & 1U) != 0 && has_text(page->filter, &job->job)) {
+        weiri_list_insert_before(&page->jobs, &job->link);
+        page->count++;
+    } else {
+        weiri_reservation_free(&page->store->config->allocator, job);
+    }
+    page->is_full = page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
+}
+
+/* Reads from the job behind page->after up to page->until, which becomes the last number where that
+ * is less. */
+static int read_page(struct weiri_reading *reading, void *arg)
+{
+    struct page *page = arg;
+    const struct weir_job_filter *filter = page->filter;
+    int64_t tube = 0; /* all */
+    int code =
+        filter->tube == NULL ? SQLITE_OK : weiri_tube_find(reading->reader, filter->tube, &tube);
+    bool is_known = code == SQLITE_OK;
+    code = code == SQLITE_DONE ? SQLITE_OK : code;
+    if (code == SQLITE_OK && page->last < 0) {
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_JOB, NULL, &page->last);
+    }
+    page->until = page->until < page->last && is_known ? page->until : page->last;
+    if (code != SQLITE_OK || !is_known) {
+        return code;
+    }
+    /* One that is due, and so is ready, may be stored as delayed still. */
+    unsigned due = (page->states >> WEIR_JOB_READY & 1U) << WEIR_JOB_DELAYED;
+    bool is_buried = tube != 0 && filter->state == WEIR_JOB_BURIED;
+    int64_t before_ns = filter->created_before_ns != 0 ? filter->created_before_ns : INT64_MAX;
+    sqlite3_stmt *statement;
+    code = weiri_sql_start(reading->reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
+                           WEIRI_VALUES(page->after, page->until, tube, page->states | due,
+                                        filter->attempts_min, before_ns),
+                           &statement);
+    while (code == SQLITE_ROW && !page->is_full) {
+        struct weiri_reservation *copy;
+        code = weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE, &copy);
+        if (copy != NULL) {
+            keep(page, copy);
+        }
+        if (code == SQLITE_OK && !page->is_full) {
+            code = sqlite3_step(statement);
+        }
+    }
+    return weiri_sql_end(statement, code);
 }
 
 enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filter, weir_job_fn *fn,
                                   void *fn_arg, struct weir_error *ret_error)
 {
-    struct weiri_page page;
-    weiri_page_init(&page, arg, filter->tube);
-    page.states = stored_states(filter->state);
-    page.attempts_min = filter->attempts_min;
-    page.text = filter->text_size > 0 ? filter->text : NULL;
-    page.text_size = filter->text_size;
-    if (filter->created_before_ns != 0) {
-        page.created_before_ns = filter->created_before_ns;
-    }
+    struct page page = {
+        .store = arg, .filter = filter, .states = bits_of(filter->state), .last = -1};
+    weiri_list_init(&page.jobs);
     if (filter->after != NULL &&
         weiri_number_parse("after", filter->after, &page.after, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
@@ -32,15 +125,17 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
     enum weir_status status;
     bool is_over = false;
     do {
-        status = weiri_page_next(&page, ret_error);
-        struct weiri_list *end = &page.jobs;
-        for (struct weiri_list *link = end->next; link != end && status == WEIR_OK && !is_over;
-             link = link->next) {
-            const struct weir_job *job =
-                &WEIRI_CONTAINER(link, struct weiri_reservation, link)->job;
-            if (filter->state == 0 || filter->state == job->state) {
-                is_over = fn(job, fn_arg) != 0;
-            }
+        free_jobs(&page);
+        page.until = weiri_time_add(page.after, PAGE_NUMBERS);
+        status = weiri_read(page.store, read_page, &page, ret_error);
+        page.after = page.is_full ? page.after : page.until;
+        page.is_over = page.after >= page.last;
+        struct weiri_list *next = page.jobs.next;
+        while (status == WEIR_OK && next != &page.jobs && !is_over) {
+            const struct weiri_reservation *job =
+                WEIRI_CONTAINER(next, struct weiri_reservation, link);
+            next = next->next; /* fn may take it */
+            is_over = fn(&job->job, fn_arg) != 0;
         }
         if (status == WEIR_OK && !is_over && !page.is_over && filter->step != NULL) {
             struct weir_job_id id;
@@ -48,6 +143,6 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
             is_over = filter->step(id.text, fn_arg) != 0;
         }
     } while (status == WEIR_OK && !is_over && !page.is_over);
-    weiri_page_fini(&page);
+    free_jobs(&page);
     return status;
 }

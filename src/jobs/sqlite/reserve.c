@@ -33,7 +33,7 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
     if (code == SQLITE_OK) {
         code = weiri_job_copy(store, &store->writer, pick.row.number, &job, &pick.reservation);
     }
-    if (code == SQLITE_OK && pick.reservation->backend != NULL) {
+    if (code == SQLITE_OK && pick.reservation->status != WEIR_OK) {
         weiri_reservation_free(&store->config->allocator, pick.reservation);
         pick.reservation = NULL;
     }

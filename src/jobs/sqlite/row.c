@@ -100,7 +100,8 @@ static bool concerns_key(enum weiri_job_event event)
 {
     return event == WEIRI_JOB_DONE || event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_RETURN ||
            event == WEIRI_JOB_BURY || event == WEIRI_JOB_EXPIRE || event == WEIRI_JOB_DAMAGE ||
-           event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE;
+           event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE ||
+           event == WEIRI_JOB_MOVED_AWAY;
 }
 
 /* Whether a run is the job's last one. One that fails and is retried is not: the next one covers a

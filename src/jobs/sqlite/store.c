@@ -66,19 +66,6 @@ enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int er
                       weiri_errno_text(error, text, sizeof(text)));
 }
 
-enum weir_status weiri_store_begin_move(const struct weiri_store *store, int *ret_fd,
-                                        struct weir_error *ret_error)
-{
-    struct weiri_lock_holder holder;
-    char text[64];
-    int error = weiri_lock_move_begin(store->lock_path, ret_fd, &holder);
-    if (error == EAGAIN) {
-        return weiri_fail(ret_error, WEIR_EBUSY, "%s moves jobs out of %s: one move at a time",
-                          weiri_lock_holder_name(holder, text), store->path);
-    }
-    return error == 0 ? WEIR_OK : weiri_store_refuse_lock(store, error, ret_error);
-}
-
 enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
                                   struct weir_error *ret_error)
 {

@@ -84,10 +84,6 @@ enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int er
 WEIR_NODISCARD enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
                                                  struct weir_error *ret_error);
 
-/* Takes the lock of moves out of the store (lock_holder.h). WEIR_EBUSY: another has it. */
-WEIR_NODISCARD enum weir_status weiri_store_begin_move(const struct weiri_store *store, int *ret_fd,
-                                                       struct weir_error *ret_error);
-
 static inline int64_t weiri_store_now(const struct weiri_store *store)
 {
     return store->config->now(store->config->now_arg);
