@@ -451,6 +451,39 @@ TEST(an_operator_is_faster, "one that is buried meanwhile stays so, and is taken
     weir_broker_close(to);
 }
 
+static void put_by_key(weir_broker *broker, const char *body)
+{
+    struct weir_put_options options = {0};
+    options.key = "k";
+    options.on_duplicate = WEIR_DUPLICATE_REPLACE;
+    CHECK_INT(jobs_put(broker, "t", body, &options), ==, 1);
+}
+
+static int put_again(enum weir_move_step step, const struct weir_move_counts *counts, void *from)
+{
+    (void)counts;
+    if (step == WEIR_MOVE_PUT) {
+        put_by_key(from, "new");
+    }
+    return 0;
+}
+
+TEST(a_put_is_faster, "a job that a put renews meanwhile stays, and its old body is taken back")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    put_by_key(from, "old");
+    CHECK_INT(move(from, to, put_again, from).left, ==, 1);
+    CHECK_COUNTS(from, "t", 0, 1, 0, 0);
+    CHECK_COUNTS(to, "t", 0, 0, 0, 0);
+    CHECK_INT(move(from, to, NULL, NULL).moved, ==, 1);
+    struct weiri_reservation *job = jobs_reserve_one(to, "t");
+    CHECK_STRING(job->job.body, "new");
+    jobs_free_one(to, job);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
 TEST(what_cannot_move, "a body that is too large for the target, or damaged, is left")
 {
     weir_broker *from = jobs_store_open("from.db", &wall);

@@ -99,6 +99,7 @@ enum weiri_schedule_event {
 struct weiri_change {
     enum weiri_job_event event; /* remove, kick or set aside; reschedule, moved away */
     const char *const *ids;
+    const char *const *identities; /* NULL, or what each must have, or is not found */
     size_t count;
     const char *reason; /* set aside; NULL: none */
     int64_t run_at_ns;  /* reschedule */

@@ -99,6 +99,7 @@ struct batch {
     struct weiri_list jobs; /* of struct weiri_reservation */
     struct entry entries[BATCH_JOBS];
     const char *ids[BATCH_JOBS];           /* of a change */
+    const char *identities[BATCH_JOBS];    /* of these */
     enum weir_status statuses[BATCH_JOBS]; /* its results */
     size_t count;
     bool is_over;            /* the caller wants to end */
@@ -140,9 +141,8 @@ static enum weir_status restamp(struct batch *batch)
  * the number is added, as less than a second, and by the store up to 100 ms. */
 static int64_t spread(const struct batch *batch, int64_t number, int64_t run_at_ns)
 {
-    int64_t last_ns = INT64_MAX - WEIR_SECONDS(1);
     int64_t sum = batch->name % WEIR_MS(100) + number % WEIR_SECONDS(1);
-    return (run_at_ns < last_ns ? run_at_ns : last_ns) + sum % WEIR_SECONDS(1);
+    return weiri_time_earlier(run_at_ns, INT64_MAX - WEIR_SECONDS(1)) + sum % WEIR_SECONDS(1);
 }
 
 /* Gives the jobs of a batch to the target, until one fails. */
@@ -186,8 +186,8 @@ static bool was_given(const struct entry *entry)
     return entry->given == WEIRI_GIVEN || entry->given == WEIRI_GIVEN_AGAIN;
 }
 
-/* Enters a job into the ledger. removed: what its deletion said. A job that a worker took meanwhile
- * is taken back from the target. */
+/* Enters a job into the ledger. removed: what its deletion said. A job that a worker took
+ * meanwhile, or a put renewed, is taken back from the target. */
 static void count(struct weiri_move *move, const struct entry *entry, enum weir_status removed)
 {
     struct weir_move_counts *counts = &move->counts;
@@ -196,7 +196,7 @@ static void count(struct weiri_move *move, const struct entry *entry, enum weir_
         counts->repeated += entry->given == WEIRI_GIVEN_AGAIN;
     } else if (entry->given == WEIRI_GIVEN && removed != WEIR_EUNKNOWN &&
                take_back(move, &entry->id)) {
-        weiri_move_tell(move, entry->job->job.id, "a worker took it meanwhile");
+        weiri_move_tell(move, entry->job->job.id, "it was taken or changed meanwhile");
         counts->left++;
     } else if (was_given(entry) || entry->given == WEIRI_MAYBE_GIVEN) {
         counts->both++;
@@ -205,12 +205,14 @@ static void count(struct weiri_move *move, const struct entry *entry, enum weir_
     }
 }
 
-/* Deletes what the target has. One that was buried or archived meanwhile stays. */
+/* Deletes what the target has. One that was buried or archived meanwhile stays, and so does one
+ * that has another body by now. */
 static enum weir_status forget(struct batch *batch, struct weir_error *ret_error)
 {
-    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY};
+    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY, .identities = batch->identities};
     for (size_t i = 0; i < batch->count; i++) {
         if (was_given(&batch->entries[i])) {
+            batch->identities[away.count] = batch->entries[i].job->job.identity;
             batch->ids[away.count++] = batch->entries[i].job->job.id;
         }
     }

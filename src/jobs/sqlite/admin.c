@@ -38,6 +38,12 @@ static int run_change(struct weiri_store *store, void *arg)
         struct weiri_row row;
         *status = WEIR_ENOTFOUND;
         code = weiri_row_load(store, request->numbers[i], &row);
+        if (code == SQLITE_ROW && change->identities != NULL) {
+            int64_t ignored;
+            code = weiri_sql_number(&store->writer, WEIRI_SQL_IS_IDENTITY,
+                                    WEIRI_VALUES(row.number, change->identities[i]), &ignored);
+            code = code == SQLITE_OK ? SQLITE_ROW : code;
+        }
         if (code == SQLITE_ROW && change->tube != NULL) {
             code = weiri_row_refile(store, &tally, &target, &row, tube, now, status);
         } else if (code == SQLITE_ROW) {

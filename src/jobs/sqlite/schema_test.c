@@ -127,6 +127,14 @@ TEST(plan_of_ended_keys, "the keys whose time has passed are found in one index,
     expect_steps(WEIRI_SQL_DELETE_KEYS, steps, 3);
 }
 
+TEST(plan_of_an_identity, "the identity of one job is made of its row and a mark")
+{
+    static const char *const steps[] = {"SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "SCALAR SUBQUERY 1",
+                                        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_IS_IDENTITY, steps, 3);
+}
+
 TEST(plan_of_schedules, "the next schedule by name is found in the index of names, with its tube")
 {
     static const char *const steps[] = {

@@ -164,6 +164,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET (priority, ttr, reason" WORDS ") = "
                             "(?2, ?3, ''" PARAMETERS ") WHERE id = ?1",
     /* Later than before, also where the wall clock was set back. */
+    [WEIRI_SQL_IS_IDENTITY] = "SELECT 1 FROM jobs WHERE id = ?1 AND " IDENTITY " = ?2",
     [WEIRI_SQL_NEW_IDENTITY] = "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + "
                                "(random() & 0xfffffff)) "
                                "WHERE id = ?1",
