@@ -360,6 +360,13 @@ static void end_job(weir_broker *broker, int64_t number, enum weiri_job_event ev
         CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "why", &status, NULL), WEIR_OK);
         return;
     }
+    if (event == WEIRI_JOB_MOVED_AWAY) {
+        const struct weiri_change change = {
+            .event = event, .ids = &text, .count = 1, .statuses = &status};
+        CHECK_STATUS(broker->ops->change(broker->store, &change, NULL), WEIR_OK);
+        CHECK_STATUS(status, WEIR_OK);
+        return;
+    }
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     if (event == WEIRI_JOB_EXPIRE) {
         struct weiri_list list;
@@ -372,10 +379,11 @@ static void end_job(weir_broker *broker, int64_t number, enum weiri_job_event ev
 }
 
 TEST(released,
-     "a key is free once its job is done, removed or buried, by whatever; a kick has none")
+     "a key is free once its job is done, removed, moved or buried, by whatever; a kick has none")
 {
-    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE, WEIRI_JOB_REMOVE, WEIRI_JOB_BURY,
-                                                  WEIRI_JOB_EXPIRE, WEIRI_JOB_SET_ASIDE};
+    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE,      WEIRI_JOB_REMOVE,
+                                                  WEIRI_JOB_BURY,      WEIRI_JOB_EXPIRE,
+                                                  WEIRI_JOB_SET_ASIDE, WEIRI_JOB_MOVED_AWAY};
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
     int64_t last = 0;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
