@@ -172,7 +172,7 @@ WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
  * WEIR_ENOTSUP on a cluster. */
 struct weir_put_options {
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
-    int64_t delay_ns;  /**< Time from now before which it does not run; not with run_at_ns. */
+    int64_t delay_ns;  /**< Time from the call before which it does not run; not with run_at_ns. */
     int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 100 ms. */
     int32_t priority;  /**< Smaller is more urgent. */
     uint32_t flags;    /**< Of enum weir_put_flags. */

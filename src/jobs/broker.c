@@ -273,7 +273,7 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
         status = check_bodies(broker, bodies, count, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_put_normalize(&broker->config, options, ret_put, ret_error);
+        status = weiri_put_normalize(broker, options, ret_put, ret_error);
     }
     if (status == WEIR_OK) {
         status = weiri_put_check_can(broker->ops, ret_put, ret_error);

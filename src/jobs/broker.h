@@ -53,8 +53,8 @@ enum weir_status weiri_broker_late(weir_broker *broker, const char *tube,
                                    struct weir_tube_policy *ret_policy,
                                    struct weir_error *ret_error);
 
-/* Checks options and fills in the defaults; run_at_ns of the result is absolute. */
-enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
+/* Checks options and fills in the defaults, as of now. */
+enum weir_status weiri_put_normalize(const weir_broker *broker,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error);
 

@@ -22,7 +22,7 @@ static enum weir_status check_options(const weir_broker *broker,
                                       struct weir_error *ret_error)
 {
     struct weiri_put put;
-    enum weir_status status = weiri_put_normalize(&broker->config, options, &put, ret_error);
+    enum weir_status status = weiri_put_normalize(broker, options, &put, ret_error);
     if (status != WEIR_OK || options == NULL) {
         return status;
     }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/broker.h"
+#include "jobs/core/when.h"
 
 #define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)
 
@@ -33,39 +34,6 @@ enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error
     return WEIR_OK;
 }
 
-/* The absolute run time of a put. */
-static enum weir_status resolve_run_time(const struct weir_put_options *options, int64_t now_ns,
-                                         int64_t *ret_run_at_ns, struct weir_error *ret_error)
-{
-    if (options->run_at_ns < 0 || options->delay_ns < 0) {
-        bool is_time = options->run_at_ns < 0;
-        return weiri_check_number(is_time ? "run_at_ns" : "delay_ns",
-                                  is_time ? options->run_at_ns : options->delay_ns, 0, INT64_MAX,
-                                  ret_error);
-    }
-    if (options->run_at_ns > 0 && options->delay_ns > 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "run_at_ns and delay_ns are both set: expected one of them");
-    }
-    if (options->run_at_ns == 0) {
-        if (options->delay_ns > INT64_MAX - now_ns) {
-            return weiri_fail(ret_error, WEIR_ERANGE,
-                              "delay_ns is %" PRId64 ": it ends after the year 2262",
-                              options->delay_ns);
-        }
-        *ret_run_at_ns = now_ns + options->delay_ns;
-        return WEIR_OK;
-    }
-    bool is_past_ok = (options->flags & WEIR_PUT_PAST_OK) != 0;
-    if (options->run_at_ns < now_ns && !is_past_ok) {
-        return weiri_fail(
-            ret_error, WEIR_EPAST, "run_at_ns is %" PRId64 ", %" PRId64 " ms in the past",
-            options->run_at_ns, weiri_time_sub(now_ns, options->run_at_ns) / WEIR_MS(1));
-    }
-    *ret_run_at_ns = options->run_at_ns < now_ns ? now_ns : options->run_at_ns;
-    return WEIR_OK;
-}
-
 static enum weir_status check_key(const struct weir_put_options *options,
                                   struct weir_error *ret_error)
 {
@@ -85,7 +53,7 @@ static enum weir_status check_key(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
-enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
+enum weir_status weiri_put_normalize(const weir_broker *broker,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error)
 {
@@ -94,7 +62,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
         return WEIR_EINVAL;
     }
 #define COPY(name, kind, limit, feature) .name = copy.name,
-    struct weiri_put put = {.is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
+    struct weiri_put put = {.since_ns = broker->config.lease_now(broker->config.now_arg),
                             .key_ns = copy.key_ns,
                             .on_duplicate = copy.on_duplicate,
                             WEIRI_JOB_FIELDS(COPY)};
@@ -104,7 +72,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
         status = check_key(&copy, ret_error);
     }
     if (status == WEIR_OK) {
-        status = resolve_run_time(&copy, config->now(config->now_arg), &put.run_at_ns, ret_error);
+        status = weiri_put_set_time(&put, &copy, broker->ops->now(broker->store), ret_error);
     }
     if (status == WEIR_OK) {
         *ret_put = put;

@@ -153,7 +153,7 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
     status = weiri_schedule_plan(&broker->config.allocator, put.options.cron, put.options.zone,
                                  &plan, ret_error);
     if (status == WEIR_OK) {
-        status = check_distance(&plan, broker->config.now(broker->config.now_arg), ret_error);
+        status = check_distance(&plan, broker->ops->now(broker->store), ret_error);
     }
     if (status == WEIR_OK) {
         status = broker->ops->schedule_put(broker->store, &put, ret_error);

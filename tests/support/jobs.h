@@ -189,8 +189,12 @@ static inline enum weir_status jobs_settle(weir_broker *broker,
                                            enum weiri_job_event event, int64_t run_at_ns,
                                            const char *reason)
 {
-    struct weiri_settlement settlement = {
-        .reservation = reservation, .event = event, .run_at_ns = run_at_ns, .reason = reason};
+    const struct weiri_broker_config *config = &broker->config;
+    struct weiri_settlement settlement = {.reservation = reservation,
+                                          .event = event,
+                                          .delay_ns = run_at_ns - config->now(config->now_arg),
+                                          .since_ns = config->lease_now(config->now_arg),
+                                          .reason = reason};
     struct weiri_exchange exchange = {
         .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
     struct weir_error error;

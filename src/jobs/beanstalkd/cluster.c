@@ -383,6 +383,7 @@ const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .can = WEIRI_CAN(NODES),
     .open = open_url,
     .close = close_cluster,
+    .now = weiri_cluster_now,
     .put = weiri_cluster_put,
     .change = weiri_cluster_change,
     .kick = weiri_cluster_kick,

@@ -90,8 +90,9 @@ static inline uint32_t weiri_seconds_up(int64_t duration_ns)
     return weiri_seconds(weiri_time_add(duration_ns, WEIR_SECONDS(1) - 1));
 }
 
-static inline int64_t weiri_cluster_now(const struct weiri_cluster *cluster)
+static inline int64_t weiri_cluster_now(const void *store)
 {
+    const struct weiri_cluster *cluster = store;
     return cluster->config->now(cluster->config->now_arg);
 }
 

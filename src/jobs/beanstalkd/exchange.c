@@ -124,7 +124,7 @@ static enum weir_status check_emptiness(struct weiri_cluster *cluster,
     }
     exchange->is_empty =
         away < cluster->options.min_written && counts.ready + counts.reserved + counts.delayed == 0;
-    exchange->next_ns = weiri_time_add(weiri_cluster_now(cluster), CHECK_NS);
+    exchange->next_in_ns = CHECK_NS;
     weiri_queries_fini(&queries);
     return WEIR_OK;
 }
@@ -136,7 +136,7 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
     struct weiri_subscription *subscription = subscribe(cluster, exchange->tube);
     weiri_list_init(&exchange->reserved);
     exchange->reserved_count = 0;
-    exchange->next_ns = WEIR_FOREVER;
+    exchange->next_in_ns = WEIR_FOREVER;
     exchange->is_empty = false;
     if (subscription == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
@@ -146,6 +146,7 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
         return WEIR_OK;
     }
     int64_t now = weiri_monotonic_now();
+    exchange->looked_ns = now;
     weiri_mutex_lock(&cluster->mutex);
     if (exchange->attempts_max > 0) {
         subscription->attempts_max = exchange->attempts_max;
@@ -161,7 +162,7 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
         return check_emptiness(cluster, exchange, ret_error);
     }
     if (is_watching) {
-        exchange->next_ns = weiri_time_add(weiri_cluster_now(cluster), CHECK_BUSY_NS);
+        exchange->next_in_ns = CHECK_BUSY_NS;
     }
     return WEIR_OK;
 }

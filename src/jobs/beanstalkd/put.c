@@ -12,11 +12,13 @@
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/beanstalkd/quorum.h"
+#include "jobs/core/when.h"
 
 struct put_call {
     struct weiri_cluster *cluster;
     const struct weiri_put *put;
     size_t nodes[WEIRI_NODES_MAX]; /* the first `replicas` are written to */
+    int64_t run_at_ns;
     struct weiri_request request;
 };
 
@@ -44,8 +46,11 @@ static void choose_nodes(struct put_call *call)
 static enum weir_status prepare(struct put_call *call, struct weir_error *ret_error)
 {
     const struct weiri_put *put = call->put;
+    const struct weiri_broker_config *config = call->cluster->config;
     int64_t now = weiri_cluster_now(call->cluster);
-    int64_t delay = put->run_at_ns > now ? (put->run_at_ns - now) / WEIR_SECONDS(1) : 0;
+    call->run_at_ns =
+        weiri_put_when(put, weiri_said_ns(put->since_ns, now, config->lease_now(config->now_arg)));
+    int64_t delay = weiri_time_since(now, call->run_at_ns) / WEIR_SECONDS(1);
     int64_t ttr = put->ttr_ns / WEIR_SECONDS(1) + (put->ttr_ns % WEIR_SECONDS(1) != 0);
     if (delay > UINT32_MAX || ttr > UINT32_MAX) {
         return weiri_fail(ret_error, WEIR_ERANGE, "%s is longer than beanstalkd's 2^32 seconds",
@@ -240,7 +245,8 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     }
     puts.is_enough = is_enough;
     /* What was not asked to wait is not held back. */
-    int64_t first = put->run_at_ns + mark_of(put->tube) - (put->is_at_once ? WEIR_MS(1) : 0);
+    int64_t early = put->run_at_ns == 0 && put->delay_ns == 0 ? WEIR_MS(1) : 0;
+    int64_t first = weiri_time_add(call.run_at_ns - early, mark_of(put->tube));
     for (size_t job = 0; job < put->count; job++) {
         call.request.body = put->bodies[job].data;
         call.request.body_size = put->bodies[job].size;

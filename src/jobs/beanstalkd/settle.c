@@ -223,8 +223,9 @@ static void begin(struct weiri_copy *copy)
     const struct weiri_settlement *settlement =
         WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
     copy->event = settlement->event;
-    int64_t now = weiri_cluster_now(copy->lane->subscription->cluster);
-    copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->run_at_ns, now));
+    const struct weiri_broker_config *config = copy->lane->subscription->cluster->config;
+    int64_t passed = weiri_time_since(settlement->since_ns, config->lease_now(config->now_arg));
+    copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->delay_ns, passed));
     (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",
                    settlement->reason == NULL ? "" : settlement->reason);
     tell_claim(copy);

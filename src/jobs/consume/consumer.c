@@ -138,13 +138,6 @@ static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *r
     return consumer->touches == NULL || consumer->touched == NULL ? WEIR_ENOMEM : WEIR_OK;
 }
 
-/* The time between two beginnings at a rate; 0: none. */
-static int64_t interval_of(double rate)
-{
-    double interval = rate > 0 ? 1e9 / rate : 0;
-    return interval >= 9e18 ? INT64_C(9000000000000000000) : (int64_t)(interval + 0.5);
-}
-
 enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    const struct weir_consumer_options *options,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
@@ -169,7 +162,9 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     consumer->allocator = broker->config.allocator;
     consumer->options = copy;
     consumer->source_count = copy.tube_count == 0 ? 1 : copy.tube_count;
-    consumer->interval_ns = interval_of(copy.rate);
+    consumer->is_until_empty = (copy.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
+    double interval = copy.rate > 0 ? 1e9 / copy.rate : 0;
+    consumer->interval_ns = interval < 9e18 ? (int64_t)(interval + 0.5) : INT64_MAX / 2;
     weiri_list_init(&consumer->tasks);
     consumer->wake_ns = INT64_MAX;
     weiri_mutex_init(&consumer->mutex);
@@ -223,9 +218,7 @@ enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error 
     }
     weiri_mutex_lock(&consumer->mutex);
     bool is_new = consumer->state == WEIRI_CONSUMER_NEW;
-    if (is_new) {
-        consumer->state = WEIRI_CONSUMER_RUNNING;
-    }
+    consumer->state = is_new ? WEIRI_CONSUMER_RUNNING : consumer->state;
     weiri_mutex_unlock(&consumer->mutex);
     if (!is_new) {
         return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was started before");
@@ -396,16 +389,10 @@ bool weiri_consumer_pause(weir_consumer *consumer, struct weiri_cond *cond, int6
     return level < least;
 }
 
-bool weiri_consumer_is_until_empty(const weir_consumer *consumer)
-{
-    return (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
-}
-
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status)
 {
     return status != WEIR_ETIMEDOUT && status != WEIR_ENOMEM && status != WEIR_EUNAVAILABLE &&
-           status != WEIR_ENOSPACE &&
-           (status != WEIR_ECORRUPT || weiri_consumer_is_until_empty(consumer));
+           status != WEIR_ENOSPACE && (status != WEIR_ECORRUPT || consumer->is_until_empty);
 }
 
 void weir_consumer_free(weir_consumer *consumer)

@@ -23,10 +23,9 @@
  *
  * After its handler has returned, a worker settles its job and reserves the next in one
  * transaction. Workers that end together share a commit. Of several tubes each has its turns
- * (share.h). So in a busy tube only workers reserve
- * jobs. The fetcher reserves jobs for free slots that no worker will fill, that is after the tube
- * was empty: it sleeps until the store notifies it. It also touches reservations after a third of
- * their TTR, all that are due in one transaction.
+ * (share.h). So in a busy tube only workers reserve jobs. The fetcher reserves jobs for free slots
+ * that no worker will fill, that is after the tube was empty: it sleeps until the store notifies
+ * it. It also touches reservations after a third of their TTR, all that are due in one transaction.
  *
  * A store of servers of which each job has its own (ops->settle) settles without a transaction.
  * There a worker waits for the answer to its job's end for a moment, and leaves the rest of the end
@@ -56,11 +55,9 @@ struct weiri_task {
     weir_consumer *consumer;
     struct weiri_reservation *reservation;
     weir_envelope *envelope;
-    int64_t run_ns;               /* used by its worker: the duration of the handler's call */
-    bool was_run;                 /* used by its worker */
-    int status;                   /* used by its worker: the handler's */
-    struct weiri_run_words words; /* used by its worker */
     /* Used by its worker, and by the fetcher once the worker left it. */
+    struct weiri_run run;
+    int64_t run_ns; /* the duration of the handler's call */
     struct weiri_next_action action;
     struct weiri_parker parker; /* set when the settlement of the action is told of */
 
@@ -97,6 +94,7 @@ struct weir_consumer {
     struct weir_consumer_options options; /* with defaults filled in */
     char tube[WEIR_TUBE_SIZE_MAX + 1];    /* for messages: the first one, where there are several */
     size_t source_count;
+    bool is_until_empty;
     int64_t interval_ns; /* between the beginnings of two runs; 0: none */
     weir_pool *pool;
 
@@ -116,9 +114,8 @@ struct weir_consumer {
     size_t claimed WEIRI_GUARDED_BY(mutex);
     struct weiri_source sources[WEIR_CONSUMER_TUBES_MAX]; /* the names are immutable */
     struct weiri_share shares[WEIR_CONSUMER_TUBES_MAX] WEIRI_GUARDED_BY(mutex);
-    int64_t start_ns WEIRI_GUARDED_BY(mutex); /* when the next run may begin */
-    bool is_over
-        WEIRI_GUARDED_BY(mutex); /* reserve nothing more: it was ended, is empty, or failed */
+    int64_t start_ns WEIRI_GUARDED_BY(mutex);     /* when the next run may begin */
+    bool is_over WEIRI_GUARDED_BY(mutex);         /* it reserves nothing more */
     struct weiri_end end WEIRI_GUARDED_BY(mutex); /* then */
     bool is_notified WEIRI_GUARDED_BY(mutex);     /* the fetcher must check the state again */
     bool is_waiting WEIRI_GUARDED_BY(mutex);      /* the fetcher waits in the broker */
@@ -129,10 +126,9 @@ struct weir_consumer {
     struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex); /* weir_consumer_fd() */
 
     /* Statistics. Relaxed: they order nothing. */
-    _Atomic uint64_t exchanges;   /* transactions of the fetcher, and touches that it began */
-    _Atomic uint64_t long_sleeps; /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
-    _Atomic uint64_t
-        missed_wakes; /* those of them after which there was a job: a lost notification */
+    _Atomic uint64_t exchanges;    /* transactions of the fetcher, and touches that it began */
+    _Atomic uint64_t long_sleeps;  /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
+    _Atomic uint64_t missed_wakes; /* of them those after which there was a job */
 };
 
 /* Lets weir_job_describe() find the task of a run. */
@@ -203,8 +199,6 @@ void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state
  * damage, which may concern few of its jobs; one that is to end when the tube is empty would never
  * end then. */
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status);
-/* WEIR_CONSUMER_UNTIL_EMPTY */
-bool weiri_consumer_is_until_empty(const weir_consumer *consumer);
 
 /* Tells after_run of each job that the store buried, or the log where there is none, and frees
  * them. Without the mutex. */

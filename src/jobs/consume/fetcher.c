@@ -62,8 +62,7 @@ static struct weiri_task *find_unwanted_locked(weir_consumer *consumer)
 static void cancel_unwanted(weir_consumer *consumer)
 {
     weiri_mutex_lock(&consumer->mutex);
-    struct weiri_task *task = find_unwanted_locked(consumer);
-    while (task != NULL) {
+    for (struct weiri_task *task; (task = find_unwanted_locked(consumer)) != NULL;) {
         task->is_canceled = true;
         task->is_being_canceled = true;
         weiri_mutex_unlock(&consumer->mutex);
@@ -71,7 +70,6 @@ static void cancel_unwanted(weir_consumer *consumer)
         weiri_mutex_lock(&consumer->mutex);
         task->is_being_canceled = false;
         weiri_cond_broadcast(&consumer->changed);
-        task = find_unwanted_locked(consumer);
     }
     weiri_mutex_unlock(&consumer->mutex);
 }
@@ -348,7 +346,6 @@ static bool are_tubes_done(weir_consumer *consumer)
 
 static void run_passes(weir_consumer *consumer)
 {
-    bool is_until_empty = weiri_consumer_is_until_empty(consumer);
     bool is_long_sleep = false;
     struct pass pass;
     while (begin_pass(consumer, &pass)) {
@@ -367,7 +364,7 @@ static void run_passes(weir_consumer *consumer)
         if (is_long_sleep && pass.reserved > 0) {
             atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
         }
-        if (is_until_empty && pass.is_empty && are_tubes_done(consumer)) {
+        if (consumer->is_until_empty && pass.is_empty && are_tubes_done(consumer)) {
             weiri_consumer_close(consumer, WEIR_OK, NULL);
             continue;
         }
@@ -381,8 +378,7 @@ static void run_passes(weir_consumer *consumer)
 static void watch_empty(weir_consumer *consumer, bool is_watching)
 {
     const weir_broker *broker = consumer->broker;
-    size_t count = weiri_consumer_is_until_empty(consumer) ? consumer->source_count : 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < consumer->source_count && consumer->is_until_empty; i++) {
         broker->ops->watch_empty(broker->store, consumer->sources[i].tube, is_watching);
     }
 }

@@ -45,11 +45,11 @@ enum weir_status weir_job_describe(weir_context *context, const struct weir_run_
         details->retry_ns < 0) {
         return WEIR_EINVAL;
     }
-    struct weiri_run_words *words = &task->words;
-    words->exit_status = details->exit_status;
-    words->signal = details->signal;
-    words->retry_ns = details->retry_ns;
-    keep_tail(words->tail, details->tail, details->tail_size);
+    struct weiri_run *run = &task->run;
+    run->exit_status = details->exit_status;
+    run->signal = details->signal;
+    run->retry_ns = details->retry_ns;
+    keep_tail(run->tail, details->tail, details->tail_size);
     return WEIR_OK;
 }
 

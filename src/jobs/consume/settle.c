@@ -154,7 +154,7 @@ int64_t weiri_left_advance(weir_consumer *consumer)
         if (may_retry) {
             begin_end(task);
         } else {
-            if (task->was_run) {
+            if (task->run.was_run) {
                 weiri_task_report(task, task->action.settlement.status);
             }
             weir_envelope_unref(task->envelope);

@@ -62,16 +62,11 @@ void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uin
     if (exchange->wanted == 0) {
         return;
     }
-    int64_t next_ns = INT64_MAX;
-    if (exchange->reserved_count < exchange->wanted && exchange->next_ns != WEIR_FOREVER) {
-        const struct weiri_broker_config *config = &consumer->broker->config;
-        int64_t delay = weiri_time_sub(exchange->next_ns, config->now(config->now_arg));
-        next_ns = weiri_time_add(weiri_monotonic_now(), delay > 0 ? delay : 0);
-    }
     weiri_mutex_lock(&consumer->mutex);
     source->is_drained = exchange->reserved_count < exchange->wanted;
     source->is_empty = source->is_drained && exchange->is_empty;
     source->mark = mark;
-    source->next_ns = next_ns;
+    source->next_ns =
+        source->is_drained ? weiri_time_add(exchange->looked_ns, exchange->next_in_ns) : INT64_MAX;
     weiri_mutex_unlock(&consumer->mutex);
 }

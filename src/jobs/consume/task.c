@@ -25,7 +25,7 @@ static int begin(weir_context *context, weir_envelope *envelope, void *payload)
     bool may_run = !task->is_lost && consumer->end.mode == WEIR_END_DRAIN;
     task->context = may_run ? context : NULL;
     weiri_mutex_unlock(&consumer->mutex);
-    task->was_run = may_run;
+    task->run.was_run = may_run;
     if (!may_run) {
         return WEIR_ECANCELED;
     }
@@ -60,41 +60,31 @@ static int end(weir_context *context, weir_envelope *envelope, int status, void 
     return WEIR_OK;
 }
 
-/* The delay of a failed job. If the limiter fails, the delay is computed from the job's attempts.
- */
-static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
+/* The delay of a failed job: the limiter's, or if that fails, of the job's attempts. */
+static int64_t retry_delay(const struct weir_consumer_options *options, const struct weir_job *job)
 {
-    const struct weir_consumer_options *options = &consumer->options;
     int64_t delay;
-    if (options->limiter != NULL && weir_limiter_when(options->limiter, weir_key_string(job->id),
-                                                      weiri_monotonic_now(), &delay) == WEIR_OK) {
-        return delay;
-    }
-    return weiri_retry_delay(&options->retry, RETRY_BASE_NS, job->attempts, weiri_random_seed());
+    bool is_limited =
+        options->limiter != NULL && weir_limiter_when(options->limiter, weir_key_string(job->id),
+                                                      weiri_monotonic_now(), &delay) == WEIR_OK;
+    return is_limited ? delay
+                      : weiri_retry_delay(&options->retry, RETRY_BASE_NS, job->attempts,
+                                          weiri_random_seed());
 }
 
 static void choose_action(struct weiri_task *task)
 {
     weir_consumer *consumer = task->consumer;
-    const struct weir_job *job = &task->reservation->job;
-    struct weiri_next_action *action = &task->action;
-    struct weiri_settlement *settlement = &action->settlement;
-    struct weiri_run run = {.status = task->status,
-                            .was_run = task->was_run,
-                            .attempts = job->attempts,
-                            .attempts_max = consumer->options.retry.attempts,
-                            .words = &task->words};
+    const struct weiri_broker_config *config = &consumer->broker->config;
+    struct weiri_settlement *settlement = &task->action.settlement;
     weiri_mutex_lock(&consumer->mutex);
-    run.is_ending = consumer->is_over;
+    task->run.is_ending = consumer->is_over;
     weiri_mutex_unlock(&consumer->mutex);
-    weiri_decide_run(&run, action);
+    weiri_decide_run(&task->run, &task->action);
     settlement->reservation = task->reservation;
-    if (settlement->event == WEIRI_JOB_RELEASE && action->delay_ns == 0) {
-        action->delay_ns = retry_delay(consumer, job);
-    }
-    if (settlement->event == WEIRI_JOB_RELEASE || action->delay_ns > 0) {
-        const struct weiri_broker_config *config = &consumer->broker->config;
-        settlement->run_at_ns = weiri_time_add(config->now(config->now_arg), action->delay_ns);
+    settlement->since_ns = config->lease_now(config->now_arg);
+    if (settlement->event == WEIRI_JOB_RELEASE && settlement->delay_ns == 0) {
+        settlement->delay_ns = retry_delay(&consumer->options, &task->reservation->job);
     }
 }
 
@@ -180,12 +170,12 @@ void weiri_task_report(struct weiri_task *task, enum weir_status settled)
     if (consumer->options.after_run != NULL) {
         struct weir_job told = *job;
         if (outcome == WEIR_RUN_DONE) { /* not what it failed of before */
-            told.reason = task->words.reason;
+            told.reason = task->run.reason;
         } else if (action->why != NULL) {
             told.reason = action->why;
         }
-        consumer->options.after_run(&told, outcome, task->status, task->run_ns,
-                                    outcome == WEIR_RUN_LOST ? 0 : action->delay_ns,
+        consumer->options.after_run(&told, outcome, task->run.status, task->run_ns,
+                                    outcome == WEIR_RUN_LOST ? 0 : action->settlement.delay_ns,
                                     consumer->options.arg);
     }
 }
@@ -221,7 +211,7 @@ static void remove_task(struct weiri_task *task)
     }
     weiri_list_remove(&task->link);
     /* The fetcher waits for the last task when the consumer ends. */
-    bool is_awaited = consumer->is_over || weiri_consumer_is_until_empty(consumer);
+    bool is_awaited = consumer->is_over || consumer->is_until_empty;
     weiri_fetcher_notify_and_unlock(consumer, is_awaited && weiri_list_is_empty(&consumer->tasks));
 }
 
@@ -231,8 +221,8 @@ void weiri_task_ended(const struct weir_ended *ended, void *arg)
     struct weiri_task *task = weir_envelope_payload(ended->envelope);
     weir_consumer *consumer = task->consumer;
     struct weiri_exchange exchange;
-    task->status = ended->status;
-    (void)snprintf(task->words.reason, sizeof(task->words.reason), "%s", ended->explanation);
+    task->run.status = ended->status;
+    (void)snprintf(task->run.reason, sizeof(task->run.reason), "%s", ended->explanation);
     choose_action(task);
     bool is_left = consumer->broker->ops->settle != NULL && !weiri_task_settle(task);
     bool could_start = !task->action.could_not_start;
@@ -264,7 +254,7 @@ void weiri_task_ended(const struct weir_ended *ended, void *arg)
     if (is_left) {
         return;
     }
-    if (task->was_run && could_start) {
+    if (task->run.was_run && could_start) {
         weiri_task_report(task, settled);
     }
     remove_task(task);
@@ -293,6 +283,8 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     }
     task->consumer = consumer;
     task->reservation = reservation;
+    task->run.attempts = reservation->job.attempts;
+    task->run.attempts_max = consumer->options.retry.attempts;
     task->touched_ns = weiri_monotonic_now();
     task->touch_ns = weiri_time_add(task->touched_ns, reservation->job.ttr_ns / 3);
     weiri_list_init(&task->link);

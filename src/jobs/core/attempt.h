@@ -5,42 +5,33 @@
 
 #include "jobs/core/backend.h"
 
-/* What becomes of a job after a run, and what is told of that. */
-
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
 #define WEIRI_START_RETRY_NS WEIR_SECONDS(1)
 
-/* What a handler told of its run. */
-struct weiri_run_words {
-    int exit_status;                    /* 0: none */
-    int signal;                         /* 0: none */
-    int64_t retry_ns;                   /* 0: none */
+struct weiri_run {
+    int status;     /* the handler's, where was_run */
+    bool was_run;   /* else it was not begun */
+    bool is_ending; /* the consumer is: a run that was cancelled did not fail */
+    uint32_t attempts;
+    uint32_t attempts_max;
+    /* What the handler told; 0 and "": nothing. */
+    int exit_status;
+    int signal;
+    int64_t retry_ns;
     char reason[WEIR_EXPLANATION_SIZE]; /* the explanation of the run */
     char tail[WEIR_TAIL_SIZE];
 };
 
-/* A run that has ended, or was not begun. */
-struct weiri_run {
-    int status; /* the handler's */
-    bool was_run;
-    bool is_ending; /* the consumer is: a run that was cancelled did not fail */
-    uint32_t attempts;
-    uint32_t attempts_max;
-    const struct weiri_run_words *words;
-};
-
-/* The next action for a job. It points to itself, and to the words of the run. */
+/* The next action for a job. It points to itself, and to the run. */
 struct weiri_next_action {
-    struct weiri_settlement settlement; /* without reservation */
-    int64_t delay_ns;     /* until the next run; of a release 0: as the consumer retries */
-    bool could_not_start; /* the handler returned WEIR_EAGAIN, and told no time */
-    const char *why;      /* why the run failed, a part of reason; NULL: it did not */
+    struct weiri_settlement settlement; /* delay_ns of a release 0: as the consumer retries */
+    bool could_not_start;               /* the handler returned WEIR_EAGAIN, and told no time */
+    const char *why;                    /* why the run failed, a part of reason; NULL: it did not */
     char reason[WEIR_REASON_SIZE];
 };
 
-/* Success ends a job. WEIR_ESTOP and the last attempt bury it. One that was not run, that asks to
- * be put off, or that was cancelled by the end of its consumer is returned. All others are retried.
- */
+/* Success ends a job. WEIR_ESTOP and the last attempt bury it. One that was not run, is put off, or
+ * was cancelled by the end of its consumer is returned. All others are retried. */
 void weiri_decide_run(const struct weiri_run *run, struct weiri_next_action *ret_action);
 
 /* What is told of a run whose job was settled by an event, with a status. */

@@ -14,12 +14,17 @@ enum {
     BURY = WEIRI_JOB_BURY
 };
 
-static struct weiri_run_words words;
+static struct weiri_run words; /* what each run tells */
 
 static struct weiri_next_action decide(int status, bool was_run, bool is_ending, uint32_t attempts,
                                        uint32_t attempts_max)
 {
-    const struct weiri_run run = {status, was_run, is_ending, attempts, attempts_max, &words};
+    struct weiri_run run = words;
+    run.status = status;
+    run.was_run = was_run;
+    run.is_ending = is_ending;
+    run.attempts = attempts;
+    run.attempts_max = attempts_max;
     struct weiri_next_action action;
     weiri_decide_run(&run, &action);
     return action;
@@ -66,22 +71,23 @@ TEST(events, "success ends a job, a stop or the last attempt buries it, any othe
 
 TEST(delays, "a time that was told is the delay; who could not start waits a second")
 {
-    CHECK_INT(decide(WEIR_EAGAIN, true, false, 1, 2).delay_ns, ==, WEIRI_START_RETRY_NS);
+    CHECK_INT(decide(WEIR_EAGAIN, true, false, 1, 2).settlement.delay_ns, ==, WEIRI_START_RETRY_NS);
     CHECK(decide(WEIR_EAGAIN, true, false, 1, 2).could_not_start);
-    CHECK_INT(decide(WEIR_ETIMEDOUT, true, false, 1, 2).delay_ns, ==, 0);
-    CHECK_INT(decide(WEIR_EAGAIN, false, false, 1, 2).delay_ns, ==, 0);
+    CHECK_INT(decide(WEIR_ETIMEDOUT, true, false, 1, 2).settlement.delay_ns, ==, 0);
+    CHECK_INT(decide(WEIR_EAGAIN, false, false, 1, 2).settlement.delay_ns, ==, 0);
     words.retry_ns = 7;
-    CHECK_INT(decide(WEIR_EAGAIN, true, false, 1, 2).delay_ns, ==, 7);
+    CHECK_INT(decide(WEIR_EAGAIN, true, false, 1, 2).settlement.delay_ns, ==, 7);
     CHECK(!decide(WEIR_EAGAIN, true, false, 1, 2).could_not_start);
-    CHECK_INT(decide(WEIR_ETIMEDOUT, true, false, 1, 2).delay_ns, ==, 7);
-    CHECK_INT(decide(WEIR_ETIMEDOUT, true, false, 2, 2).delay_ns, ==, 0);
-    CHECK_INT(decide(WEIR_OK, true, false, 1, 2).delay_ns, ==, 0);
-    CHECK_INT(decide(WEIR_ECANCELED, true, true, 1, 2).delay_ns, ==, 0);
+    CHECK_INT(decide(WEIR_ETIMEDOUT, true, false, 1, 2).settlement.delay_ns, ==, 7);
+    CHECK_INT(decide(WEIR_ETIMEDOUT, true, false, 2, 2).settlement.delay_ns, ==, 0);
+    CHECK_INT(decide(WEIR_OK, true, false, 1, 2).settlement.delay_ns, ==, 0);
+    CHECK_INT(decide(WEIR_ECANCELED, true, true, 1, 2).settlement.delay_ns, ==, 0);
 }
 
 TEST(reasons, "a reason begins with the number of its attempt, which its history cuts off")
 {
-    struct weiri_run run = {WEIR_ETIMEDOUT, true, false, 3, 9, &words};
+    struct weiri_run run = {
+        .status = WEIR_ETIMEDOUT, .was_run = true, .attempts = 3, .attempts_max = 9};
     struct weiri_next_action action;
     weiri_decide_run(&run, &action);
     char expected[WEIR_REASON_SIZE];
@@ -94,7 +100,7 @@ TEST(reasons, "a reason begins with the number of its attempt, which its history
 
     run.attempts = UINT32_MAX;
     run.attempts_max = UINT32_MAX;
-    memset(words.reason, 'x', sizeof(words.reason) - 1);
+    memset(run.reason, 'x', sizeof(run.reason) - 1);
     weiri_decide_run(&run, &action);
     CHECK_INT(strlen(action.reason), ==, WEIR_REASON_SIZE - 1);
     CHECK_STRING(action.why, weiri_attempt_cut(action.reason, UINT32_MAX));
@@ -102,7 +108,7 @@ TEST(reasons, "a reason begins with the number of its attempt, which its history
 
     run.status = WEIR_OK; /* what a handler says of a success is its result */
     weiri_decide_run(&run, &action);
-    CHECK(action.settlement.reason == words.reason);
+    CHECK(action.settlement.reason == run.reason);
 }
 
 TEST(outcomes, "what was not settled is told as lost")

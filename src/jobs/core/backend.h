@@ -55,18 +55,19 @@ static inline bool weiri_retry_is_told(uint32_t failures)
     return (failures & (failures - 1)) == 0;
 }
 
-/* A put. A run time that is not after the backend's now means at once. Texts may be NULL. */
+/* A put. Texts may be NULL. */
 struct weiri_put {
     const char *tube;
     const struct weir_body *bodies;
     size_t count;
     WEIRI_TEXT_FIELDS(WEIRI_TEXT_MEMBER)
-    int64_t run_at_ns;
+    int64_t run_at_ns; /* 0: after delay_ns (when.h) */
+    int64_t delay_ns;
+    int64_t since_ns; /* when the put was said, on the clock of leases */
     int64_t ttr_ns;
     int32_t priority;
     int64_t key_ns; /* throttle: how long the key stays at least */
     enum weir_duplicate on_duplicate;
-    bool is_at_once; /* no run time was asked for: it is the wall time of the call */
     /* Not NULL: one job, which another broker has, and none where this one has one of this origin
      * and body; its id is the result then. A backend that cannot look for it puts it: claims tell
      * the same. */
@@ -136,7 +137,8 @@ struct weiri_run_end {
 struct weiri_settlement {
     const struct weiri_reservation *reservation;
     enum weiri_job_event event; /* touch, done, release, return or bury */
-    int64_t run_at_ns;          /* release, return; of a return the past means at once */
+    int64_t delay_ns;           /* release, return: of a return 0 leaves the run time */
+    int64_t since_ns;           /* when that was said, on the clock of leases (when.h) */
     int progress;               /* touch: 1 + a percentage; 0: as it was */
     const char *reason;         /* release and bury, and done of a job that is archived; NULL: as it
                                    was */
@@ -152,7 +154,7 @@ struct weiri_exchange {
     const char *tube;
     struct weiri_settlement *settlements;
     size_t settlement_count;
-    size_t wanted;             /* 0: next_ns and is_empty are not determined */
+    size_t wanted;             /* 0: next_in_ns and is_empty are not determined */
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
     bool is_hasty;             /* a worker's: is_empty is not asked for over a network */
@@ -163,8 +165,9 @@ struct weiri_exchange {
     /* Results, where the call succeeds. */
     struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
     size_t reserved_count;
-    int64_t next_ns; /* wall time at which a job may become ready; WEIR_FOREVER: none known */
-    bool is_empty;   /* no job is delayed, ready or reserved */
+    int64_t next_in_ns; /* how long after looked_ns a job may become ready; WEIR_FOREVER: unknown */
+    int64_t looked_ns;  /* a reading of weiri_monotonic_now(), before what follows the look */
+    bool is_empty;      /* no job is delayed, ready or reserved */
 };
 
 /* A check of a broker, and who is told of its findings. */
@@ -202,6 +205,8 @@ struct weiri_broker_ops {
     enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);
+    /* The time by which the backend makes run times of delays. */
+    int64_t (*now)(const void *store);
 
     enum weir_status (*put)(void *store, const struct weiri_put *put, struct weir_job_id *ret_ids,
                             struct weir_error *ret_error);

@@ -19,11 +19,6 @@ bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
     return move->fn == NULL || move->fn(step, &move->counts, move->arg) == 0;
 }
 
-static int64_t target_now(const struct weiri_move *move)
-{
-    return move->to->config.now(move->to->config.now_arg);
-}
-
 /* Whether the target knows a job that it has by its origin. */
 static bool keeps_origins(const struct weiri_move *move)
 {
@@ -33,7 +28,9 @@ static bool keeps_origins(const struct weiri_move *move)
 /* A job with an earlier run time gets the present as its run time. */
 static int64_t oldest(const struct weiri_move *move)
 {
-    return move->late_ns > 0 ? weiri_time_sub(target_now(move), move->late_ns / 2) : INT64_MIN;
+    return move->late_ns > 0
+               ? weiri_time_sub(move->to->ops->now(move->to->store), move->late_ns / 2)
+               : INT64_MIN;
 }
 
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
@@ -50,7 +47,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                             .origin = origin,
                             .ret_was_there = &was_there,
                             WEIRI_KEPT_FIELDS(COPY) WEIRI_NUMBER_FIELDS(COPY)};
-    put.run_at_ns = is_overdue ? target_now(move) : put.run_at_ns;
+    put.run_at_ns = is_overdue ? move->to->ops->now(move->to->store) : put.run_at_ns;
     struct weir_error error = {0};
     enum weir_status status = WEIR_OK;
     if (body.size > move->to->config.body_size_max) {
@@ -123,7 +120,7 @@ static enum weir_status change_source(struct batch *batch, struct weiri_change *
 static enum weir_status restamp(struct batch *batch)
 {
     const struct weiri_move *move = batch->move;
-    int64_t now_ns = move->from->config.now(move->from->config.now_arg);
+    int64_t now_ns = move->from->ops->now(move->from->store);
     int64_t oldest_ns = oldest(move);
     struct weiri_change late = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = now_ns};
     for (size_t i = 0; i < batch->count; i++) {

@@ -8,10 +8,8 @@
 #include <stdint.h>
 
 /* Whose turn it is among tubes with weights: smooth weighted round robin. At each turn every
- * candidate gains its weight, and the one that is picked pays the sum of all weights. Turns of the
- * same one are spread among those of the others. After any number of turns with the same candidates
- * none is a whole turn ahead of its share: who is picked has at least the average credit. So none
- * is further behind than the others together can be ahead. */
+ * candidate gains its weight, and the one that is picked pays the sum of all. It has at least the
+ * average credit, so that none is a whole turn ahead of its share, and turns are spread. */
 
 struct weiri_share {
     uint32_t weight;

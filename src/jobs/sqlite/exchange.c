@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/core/when.h"
 #include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/policies.h"
@@ -46,9 +47,12 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
     int code = SQLITE_OK;
     for (size_t i = 0; i < exchange->settlement_count && code == SQLITE_OK; i++) {
         struct weiri_settlement *settlement = &exchange->settlements[i];
-        const struct weiri_job_step step = {.event = settlement->event,
-                                            .token = settlement->reservation->token,
-                                            .run_at_ns = settlement->run_at_ns};
+        const struct weiri_job_step step = {
+            .event = settlement->event,
+            .token = settlement->reservation->token,
+            .run_at_ns = weiri_time_add(
+                weiri_said_ns(settlement->since_ns, now_ns, weiri_store_lease_now(store)),
+                settlement->delay_ns)};
         struct weiri_row row;
         settlement->status = WEIR_ELEASELOST;
         code = weiri_row_load(store, settlement->reservation->number, &row);
@@ -118,6 +122,11 @@ static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t t
                                                           : code;
 }
 
+static int64_t time_until(int64_t time, int64_t now)
+{
+    return time == WEIR_FOREVER ? time : weiri_time_since(now, time);
+}
+
 /* Finds when the next job may be reserved, and whether the tube is empty. All ready jobs were
  * reserved but those of full groups, unless the tube is paused, or its policy holds them, until a
  * time (0: neither).
@@ -151,16 +160,12 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     if (code != SQLITE_OK) {
         return code;
     }
+    int64_t first = weiri_time_earlier(delayed, firing);
+    first = is_paused ? weiri_time_earlier(first, paused_until_ns) : first;
     /* Leases count in their own time. */
-    int64_t ahead = weiri_time_sub(weiri_store_now(store), weiri_store_lease_now(store));
-    lease = lease == WEIR_FOREVER ? lease : weiri_time_add(lease, ahead);
-    exchange->next_ns = delayed < lease ? delayed : lease;
-    if (firing < exchange->next_ns) {
-        exchange->next_ns = firing;
-    }
-    if (is_paused && paused_until_ns < exchange->next_ns) {
-        exchange->next_ns = paused_until_ns;
-    }
+    exchange->next_in_ns = weiri_time_earlier(time_until(first, weiri_store_now(store)),
+                                              time_until(lease, weiri_store_lease_now(store)));
+    exchange->looked_ns = weiri_monotonic_now();
     exchange->is_empty = !has_delayed && !has_ready && !has_reserved;
     return SQLITE_OK;
 }
@@ -224,7 +229,7 @@ static void reset(struct weiri_store *store, struct exchange_request *request)
     weiri_reservations_free(&store->config->allocator, &exchange->reserved);
     weiri_reservations_free(&store->config->allocator, &request->burials.list);
     exchange->reserved_count = 0;
-    exchange->next_ns = WEIR_FOREVER;
+    exchange->next_in_ns = WEIR_FOREVER;
     exchange->is_empty = false;
     request->has_more = false;
 }
@@ -275,7 +280,7 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
             if (is_settled && exchange->settlement_count > 0) {
                 /* The settlements are committed. The next call will show the failure. */
                 weiri_error_clear(ret_error);
-                exchange->next_ns = weiri_store_now(store);
+                exchange->next_in_ns = 0;
                 return WEIR_OK;
             }
             return status;

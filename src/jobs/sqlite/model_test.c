@@ -211,7 +211,8 @@ static void do_reserve(struct model *m)
     if (count < wanted) {
         bool is_empty;
         int64_t next = model_next(m, tube, &is_empty);
-        CHECK_INT(exchange.next_ns, ==, next);
+        int64_t left = next < now(m) ? 0 : next - now(m);
+        CHECK_INT(exchange.next_in_ns, ==, next == WEIR_FOREVER ? next : left);
         CHECK_INT(exchange.is_empty, ==, is_empty);
     }
 }

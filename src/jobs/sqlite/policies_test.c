@@ -192,7 +192,7 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
 
 /* Reserves up to wanted jobs and does them. Returns how many; those that were buried are counted.
  */
-static size_t work(weir_broker *broker, size_t wanted, size_t *ret_buried, int64_t *ret_next_ns)
+static size_t work(weir_broker *broker, size_t wanted, size_t *ret_buried)
 {
     struct weiri_list buried;
     weiri_list_init(&buried);
@@ -204,9 +204,6 @@ static size_t work(weir_broker *broker, size_t wanted, size_t *ret_buried, int64
         const struct weiri_reservation *job = WEIRI_CONTAINER(link, struct weiri_reservation, link);
         CHECK_STATUS(job->status, WEIR_EPAST);
         (*ret_buried)++;
-    }
-    if (ret_next_ns != NULL) {
-        *ret_next_ns = exchange.next_ns;
     }
     struct weiri_list *end = &exchange.reserved;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
@@ -233,7 +230,7 @@ TEST(late_bury, "a job found later than the limit is buried with a reason, and r
     size_t buried;
     (void)jobs_put(broker, "t", "on time", NULL);
     jobs_wall_step(&wall, WEIR_SECONDS(1800));
-    CHECK_INT(work(broker, 10, &buried, NULL), ==, 1);
+    CHECK_INT(work(broker, 10, &buried), ==, 1);
     CHECK_INT(buried, ==, 0);
     struct weir_put_options options = {0};
     options.delay_ns = WEIR_SECONDS(5);
@@ -247,7 +244,7 @@ TEST(late_bury, "a job found later than the limit is buried with a reason, and r
     jobs_free_one(broker, job);
     jobs_wall_step(&wall, WEIR_SECONDS(2000));
     (void)jobs_put(broker, "t", "new", NULL);
-    CHECK_INT(work(broker, 10, &buried, NULL), ==, 2);
+    CHECK_INT(work(broker, 10, &buried), ==, 2);
     CHECK_INT(buried, ==, 2);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 2);
     CHECK_INT(counts_of(broker).buried, ==, 2);
@@ -258,7 +255,7 @@ TEST(late_bury, "a job found later than the limit is buried with a reason, and r
     size_t kicked;
     CHECK_STATUS(weir_broker_kick(broker, "t", 10, &kicked, NULL), WEIR_OK);
     CHECK_INT(kicked, ==, 2);
-    CHECK_INT(work(broker, 10, &buried, NULL), ==, 2);
+    CHECK_INT(work(broker, 10, &buried), ==, 2);
     CHECK_INT(buried, ==, 0);
     weir_broker_close(broker);
 }
@@ -276,7 +273,7 @@ TEST(late_drop, "a late job is deleted and counted where the policy says so")
     jobs_wall_step(&wall, 6);
     (void)jobs_put(broker, "t", "new", NULL);
     size_t buried;
-    CHECK_INT(work(broker, 1, &buried, NULL), ==, 1);
+    CHECK_INT(work(broker, 1, &buried), ==, 1);
     CHECK_INT(buried, ==, 0);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
     CHECK_INT(counts_of(broker).dropped, ==, 200);

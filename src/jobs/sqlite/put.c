@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/core/when.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/keys.h"
@@ -111,11 +112,13 @@ int weiri_put_run(struct weiri_store *store, void *arg)
     struct weiri_put_request *request = arg;
     const struct weiri_put *put = request->put;
     int64_t now = weiri_store_now(store);
-    struct weiri_job_facts facts = {
-        .state = put->is_at_once || put->run_at_ns <= now ? WEIR_JOB_READY : WEIR_JOB_DELAYED,
-        .run_at_ns = put->run_at_ns,
-        .ttr_ns = put->ttr_ns,
-    };
+    if (request->said_ns == 0) {
+        request->said_ns = weiri_said_ns(put->since_ns, now, weiri_store_lease_now(store));
+    }
+    bool is_at_once = put->run_at_ns == 0 && put->delay_ns == 0;
+    struct weiri_job_facts facts = {.run_at_ns = weiri_put_when(put, request->said_ns),
+                                    .ttr_ns = put->ttr_ns};
+    facts.state = is_at_once || facts.run_at_ns <= now ? WEIR_JOB_READY : WEIR_JOB_DELAYED;
     int64_t tube;
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
@@ -131,7 +134,7 @@ int weiri_put_run(struct weiri_store *store, void *arg)
         request->count = 1;
         return SQLITE_OK;
     }
-    if (code == SQLITE_OK && put->is_at_once) {
+    if (code == SQLITE_OK && is_at_once) {
         code = find_turn(store, tube, &facts.run_at_ns);
     }
     request->is_refused = false;

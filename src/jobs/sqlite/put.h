@@ -7,6 +7,7 @@
 
 struct weiri_put_request {
     const struct weiri_put *put;
+    int64_t said_ns;  /* when it was said, for all its transactions, and runs of them; 0: not yet */
     size_t from;      /* jobs of earlier transactions */
     size_t count;     /* result: with those of this one */
     int64_t *numbers; /* result: of all of them */

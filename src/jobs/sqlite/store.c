@@ -326,6 +326,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
            WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR),
     .open = open_store,
     .close = close_store,
+    .now = weiri_store_now,
     .put = weiri_store_put,
     .change = weiri_store_change,
     .kick = weiri_store_kick,

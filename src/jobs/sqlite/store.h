@@ -84,8 +84,9 @@ enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int er
 WEIR_NODISCARD enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
                                                  struct weir_error *ret_error);
 
-static inline int64_t weiri_store_now(const struct weiri_store *store)
+static inline int64_t weiri_store_now(const void *arg)
 {
+    const struct weiri_store *store = arg;
     return store->config->now(store->config->now_arg);
 }
 
