@@ -36,14 +36,6 @@ struct page {
     bool is_over; /* this page is the last */
 };
 
-static void free_jobs(struct page *page)
-{
-    weiri_reservations_free(&page->store->config->allocator, &page->jobs);
-    page->count = 0;
-    page->bytes = 0;
-    page->is_full = false;
-}
-
 static unsigned bits_of(enum weir_job_state state)
 {
     return state == 0                   ? ~(1U << WEIR_JOB_ARCHIVED)
@@ -117,6 +109,7 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
 {
     struct page page = {
         .store = arg, .filter = filter, .states = bits_of(filter->state), .last = -1};
+    const struct weir_allocator *memory = &page.store->config->allocator;
     weiri_list_init(&page.jobs);
     if (filter->after != NULL &&
         weiri_number_parse("after", filter->after, &page.after, ret_error) != WEIR_OK) {
@@ -125,7 +118,9 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
     enum weir_status status;
     bool is_over = false;
     do {
-        free_jobs(&page);
+        weiri_reservations_free(memory, &page.jobs);
+        page.count = page.bytes = 0;
+        page.is_full = false;
         page.until = weiri_time_add(page.after, PAGE_NUMBERS);
         status = weiri_read(page.store, read_page, &page, ret_error);
         page.after = page.is_full ? page.after : page.until;
@@ -143,6 +138,6 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
             is_over = filter->step(id.text, fn_arg) != 0;
         }
     } while (status == WEIR_OK && !is_over && !page.is_over);
-    free_jobs(&page);
+    weiri_reservations_free(memory, &page.jobs);
     return status;
 }
