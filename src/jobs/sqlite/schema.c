@@ -23,12 +23,12 @@
  * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
  * job that was put to run at once. Leases are times of the boot that the first of marks names; the
  * second is a random number of the store, with which the jobs that it gives to other stores are
- * told apart; the third is one that its backups have too, for identities (statements.c). A job is
+ * told apart; the third is one that its backups have too, for identities (statements.h). A job is
  * renewed when a put by its key gives it another body or another run. The fields of a key's row are
  * those of a put during the run. What a body has beside it is in told (body.h), and its origin is
  * that of a job from another broker. A job's owner, started and progress (NULL: none told) are
  * those of its last reservation. The slot of an attempt bounds the attempts of a job: a new one
- * replaces an old one (statements.c). The job of a schedule is that of its last firing.
+ * replaces an old one (statements.h). The job of a schedule is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 #define WORDS WEIRI_WORD_FIELDS(COLUMN)

@@ -3,111 +3,245 @@
 #ifndef WEIRI_SQLITE_STATEMENTS_H
 #define WEIRI_SQLITE_STATEMENTS_H
 
+#include "jobs/core/fields.h"
+
 /* Every statement that is run on jobs and tubes. INDEXED BY makes SQLite refuse a plan that does
  * not use the index; a test reads the plans besides. States are written as numbers, since SQLite
  * matches numbers to the partial indexes. */
 
+/* The words of a job, behind other columns, and their parameters. */
+#define WEIRI_SQL_WORDS WEIRI_WORD_FIELDS(WEIRI_SQL_COLUMN)
+#define WEIRI_SQL_COLUMN(name, kind, limit, feature) ", \"" #name "\""
+#define WEIRI_SQL_PARAMETERS WEIRI_WORD_FIELDS(WEIRI_SQL_PARAMETER)
+#define WEIRI_SQL_PARAMETER(name, kind, limit, feature) ", ?"
+
+/* The store, which a backup and what is restored from it share; the number, which each of these
+ * gives to another job after the backup; and the time of the put, by which these differ. A store
+ * that was saved from a damaged one may have lost its name. */
+#define WEIRI_SQL_IDENTITY                                                                         \
+    "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
+    "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
+#define WEIRI_SQL_PICK_COLUMNS                                                                     \
+    "jobs.id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, "       \
+    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id), " WEIRI_SQL_IDENTITY          \
+        WEIRI_SQL_WORDS
+/* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
+ * of them; and that of the ready job that is next. ?1: the time now. */
+#define WEIRI_SQL_SELECT_TUBES                                                                     \
+    "SELECT id, name, delayed, ready, reserved, buried, put, done, retried, expired, "             \
+    "iif(delayed > 0, (SELECT count(*) FROM jobs INDEXED BY jobs_delayed "                         \
+    "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
+    "iif(delayed > 0, (SELECT min(run_at) FROM jobs INDEXED BY jobs_delayed "                      \
+    "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
+    "(SELECT run_at FROM jobs INDEXED BY jobs_ready "                                              \
+    "WHERE state = 2 AND tube = t.id ORDER BY priority, run_at LIMIT 1) FROM tubes t "
+#define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
+    "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
+    "next, job"
+
+/* Their names and texts. */
+#define WEIRI_SQL_MAP(X)                                                                           \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(BEGIN_READ, "BEGIN")                                                                         \
+    X(PAGE_COUNT, "PRAGMA page_count")                                                             \
+    X(USER_VERSION, "PRAGMA user_version")                                                         \
+    X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
+    X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
+    X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
+    X(ARRIVE, "UPDATE tubes SET last = max(last, ?2) WHERE id = ?1 RETURNING last")                \
+    X(COUNT,                                                                                       \
+      "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + "        \
+      "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + ?8, "       \
+      "expired = expired + ?9 WHERE id = ?1 RETURNING name, delayed + ready + reserved")           \
+    X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
+    X(ADD_JOB,                                                                                     \
+      "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "     \
+      "owner, reason" WEIRI_SQL_WORDS                                                              \
+      ") VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                  \
+    X(ADD_BODY, "INSERT INTO bodies(id, checksum, body, told, origin) VALUES(?1, ?2, ?3, ?4, ?5)") \
+    X(LOAD, "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1") \
+    X(SAVE,                                                                                        \
+      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, owner "     \
+      "= coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "              \
+      "started), progress = iif(?9 IS NULL, progress, NULL) WHERE id = ?1")                        \
+    X(SET_PROGRESS, "UPDATE jobs SET progress = ?2 WHERE id = ?1")                                 \
+    X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
+    X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
+    X(DUE, "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "     \
+           "jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3") \
+    X(EXPIRED,                                                                                     \
+      "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "          \
+      "jobs_reserved WHERE state = 3 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
+    X(PICK, "SELECT " WEIRI_SQL_PICK_COLUMNS                                                       \
+            " FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "                      \
+            "ORDER BY priority, run_at, id LIMIT ?2")                                              \
+    /* Without those of groups that have ?3 reserved jobs. */                                      \
+    X(PICK_GROUPED,                                                                                \
+      "SELECT " WEIRI_SQL_PICK_COLUMNS                                                             \
+      " FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "                            \
+      "AND (\"group\" IS NULL OR \"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY "         \
+      "jobs_group WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" "     \
+      "HAVING count(*) >= ?3)) ORDER BY priority, run_at, id LIMIT ?2")                            \
+    X(COUNT_GROUP,                                                                                 \
+      "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT "      \
+      "NULL AND tube = ?1 AND \"group\" = ?2")                                                     \
+    X(BODY, "SELECT checksum, body, told FROM bodies WHERE id = ?1")                               \
+    X(FIRST_DELAYED,                                                                               \
+      "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 ORDER "       \
+      "BY run_at LIMIT 1")                                                                         \
+    X(FIRST_LEASE,                                                                                 \
+      "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 ORDER "       \
+      "BY lease LIMIT 1")                                                                          \
+    X(FIRST_BURIED,                                                                                \
+      "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "          \
+      "jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3")                            \
+    X(TUBES, WEIRI_SQL_SELECT_TUBES "ORDER BY name")                                               \
+    X(TUBE, WEIRI_SQL_SELECT_TUBES "WHERE name = ?2")                                              \
+    X(PEEK,                                                                                        \
+      "SELECT " WEIRI_SQL_PICK_COLUMNS ", name, owner, started, progress FROM jobs JOIN tubes ON " \
+      "tubes.id = tube WHERE jobs.id = ?1")                                                        \
+    X(PEEK_DELAYED,                                                                                \
+      "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at "      \
+      "> ?2 ORDER BY run_at LIMIT ?3")                                                             \
+    /* Jobs that became due since the last reservation are still in the state delayed. */          \
+    X(PEEK_READY,                                                                                  \
+      "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
+      "jobs_ready WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "          \
+      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "                 \
+      "jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, "            \
+      "run_at, id LIMIT ?3)) ORDER BY priority, run_at, id LIMIT ?3")                              \
+    X(PEEK_RESERVED,                                                                               \
+      "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 ORDER BY "       \
+      "lease, id LIMIT ?3")                                                                        \
+    X(PEEK_BURIED,                                                                                 \
+      "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id "      \
+      "LIMIT ?3")                                                                                  \
+    X(STORE, "SELECT CAST(name AS INTEGER) FROM marks WHERE id = 2")                               \
+    X(COUNT_PAUSES, "SELECT count(*) FROM pauses")                                                 \
+    X(PAUSED, "SELECT until FROM pauses WHERE tube = ?1")                                          \
+    X(PAUSE,                                                                                       \
+      "INSERT INTO pauses(tube, until) VALUES(?1, ?2) ON CONFLICT(tube) DO UPDATE SET until "      \
+      "= excluded.until")                                                                          \
+    X(RESUME, "DELETE FROM pauses WHERE tube = ?1")                                                \
+    X(LAST_JOB, "SELECT coalesce(max(id), 0) FROM jobs")                                           \
+    /* The largest id ever; no row: none. */                                                       \
+    X(LAST_PUT, "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")                             \
+    X(NEWEST, "SELECT created FROM jobs ORDER BY id DESC LIMIT 1")                                 \
+    X(PAGE,                                                                                        \
+      "SELECT id FROM jobs NOT INDEXED WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "      \
+      "AND (?4 >> state) & 1 AND attempts >= ?5 AND created < ?6 ORDER BY id")                     \
+    /* The same of one tube's buried jobs, which alone have an index in this order. */             \
+    X(PAGE_BURIED,                                                                                 \
+      "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?3 AND id > ?1 "      \
+      "AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id")                              \
+    X(FIND_SAME,                                                                                   \
+      "SELECT id FROM bodies INDEXED BY bodies_origin WHERE checksum = ?1 AND body = ?2 AND "      \
+      "told IS ?3 AND origin = ?4")                                                                \
+    /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has          \
+     * none. */                                                                                    \
+    X(ADD_ATTEMPT,                                                                                 \
+      "INSERT OR REPLACE INTO attempts(job, slot, number, outcome, started, ended, owner, "        \
+      "status, exit, signal, reason, tail) SELECT id, iif(attempts > 1, 1 + (attempts - 2) % "     \
+      "?2, 0), attempts, ?3, started, ?4, owner, ?5, ?6, ?7, reason, coalesce(?8, '') FROM "       \
+      "jobs WHERE id = ?1 AND attempts > 0")                                                       \
+    X(DELETE_ATTEMPTS, "DELETE FROM attempts WHERE job = ?1")                                      \
+    X(ATTEMPTS,                                                                                    \
+      "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, tail "         \
+      "FROM attempts WHERE job = ?1 ORDER BY number")                                              \
+    X(LAST_OUTCOME, "SELECT outcome, max(number) FROM attempts WHERE job = ?1")                    \
+    /* The job of a key that is only throttled any more is negative. */                            \
+    X(FIND_KEY, "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2")                        \
+    X(KEY_OF_JOB, "SELECT until, again, again_at FROM keys INDEXED BY keys_job WHERE job = ?1")    \
+    X(TAKE_KEY,                                                                                    \
+      "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) VALUES(?1, ?2, "        \
+      "?3, ?4, 0, 0)")                                                                             \
+    X(RUN_AGAIN, "UPDATE keys INDEXED BY keys_job SET (again, again_at" WEIRI_SQL_WORDS            \
+                 ") = (?2, iif(?4 AND "                                                            \
+                 "again = ?2, min(again_at, ?3), ?3)" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")     \
+    X(TAKE_AGAIN, "UPDATE jobs SET (created" WEIRI_SQL_WORDS ") = (SELECT created" WEIRI_SQL_WORDS \
+                  " FROM keys INDEXED BY "                                                         \
+                  "keys_job WHERE job = ?1) WHERE id = ?1")                                        \
+    X(KEEP_KEY, "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1")                   \
+    X(DELETE_KEY, "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1")                           \
+    X(DELETE_KEYS,                                                                                 \
+      "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys INDEXED BY "        \
+      "keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)")                        \
+    X(RENEW_JOB, "UPDATE jobs SET (priority, ttr, reason" WEIRI_SQL_WORDS                          \
+                 ") = (?2, ?3, ''" WEIRI_SQL_PARAMETERS ") WHERE "                                 \
+                 "id = ?1")                                                                        \
+    X(IS_IDENTITY, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2")             \
+    /* Later than before, also where the wall clock was set back. */                               \
+    X(NEW_IDENTITY,                                                                                \
+      "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + (random() & "            \
+      "0xfffffff)) WHERE id = ?1")                                                                 \
+    X(RENEW_BODY,                                                                                  \
+      "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4, origin = ?5 WHERE id = ?1")          \
+    X(SAVE_SCHEDULE,                                                                               \
+      "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, "            \
+      "catch_up, flags, next, checksum, name, cron, zone, body) VALUES(?1, ?2, ?3, ?4, ?5, "       \
+      "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT(name) DO UPDATE SET tube = "      \
+      "excluded.tube, interval = excluded.interval, first = excluded.first, priority = "           \
+      "excluded.priority, ttr = excluded.ttr, missed = excluded.missed, tolerance = "              \
+      "excluded.tolerance, catch_up = excluded.catch_up, flags = excluded.flags, next = "          \
+      "excluded.next, checksum = excluded.checksum, cron = excluded.cron, zone = "                 \
+      "excluded.zone, body = excluded.body, paused = paused AND problem = '', problem = ''")       \
+    X(FIND_SCHEDULE, "SELECT " WEIRI_SQL_SCHEDULE_COLUMNS " FROM schedules WHERE name = ?1")       \
+    X(DUE_SCHEDULE, "SELECT " WEIRI_SQL_SCHEDULE_COLUMNS                                           \
+                    " FROM schedules INDEXED BY schedules_next WHERE paused = 0 "                  \
+                    "AND tube = ?1 AND next <= ?2 ORDER BY next LIMIT 1")                          \
+    X(FIRST_FIRING,                                                                                \
+      "SELECT next FROM schedules INDEXED BY schedules_next WHERE paused = 0 AND tube = ?1 "       \
+      "ORDER BY next LIMIT 1")                                                                     \
+    X(NOTE_FIRINGS,                                                                                \
+      "UPDATE schedules SET next = ?2, fired = fired + ?3, skipped = skipped + ?4, last = "        \
+      "iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job) WHERE id = ?1")                           \
+    X(COPY_BODY,                                                                                   \
+      "INSERT INTO bodies(id, checksum, body) SELECT ?1, checksum, body FROM schedules WHERE "     \
+      "id = ?2")                                                                                   \
+    X(PAUSE_SCHEDULE, "UPDATE schedules SET paused = 1, problem = ?2 WHERE id = ?1")               \
+    X(RESUME_SCHEDULE,                                                                             \
+      "UPDATE schedules SET paused = 0, problem = '', next = ?2, skipped = skipped + ?3 "          \
+      "WHERE id = ?1")                                                                             \
+    X(DELETE_SCHEDULE, "DELETE FROM schedules WHERE id = ?1")                                      \
+    X(SHOW_SCHEDULE,                                                                               \
+      "SELECT s.priority, s.ttr, s.missed, s.tolerance, s.catch_up, s.flags, s.interval, "         \
+      "s.next, s.last, s.job, s.fired, s.skipped, s.paused, s.checksum, s.name, t.name, "          \
+      "s.cron, s.zone, s.problem, s.body FROM schedules s JOIN tubes t ON t.id = s.tube "          \
+      "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1")                                                \
+    X(REFILE, "UPDATE jobs SET tube = ?2 WHERE id = ?1")                                           \
+    X(REFILE_KEY, "UPDATE OR REPLACE keys INDEXED BY keys_job SET tube = ?2 WHERE job = ?1")       \
+    X(KEY_IN_TUBE,                                                                                 \
+      "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "     \
+      "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3)")                                          \
+    X(POLICY, "SELECT archive, archive_count, late_after, late, group_limit, archived, buried, "   \
+              "dropped FROM policies WHERE tube = ?1")                                             \
+    X(SET_POLICY,                                                                                  \
+      "INSERT INTO policies(tube, archive, archive_count, late_after, late, group_limit) "         \
+      "VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(tube) DO UPDATE SET archive = "                  \
+      "excluded.archive, archive_count = excluded.archive_count, late_after = "                    \
+      "excluded.late_after, late = excluded.late, group_limit = excluded.group_limit")             \
+    X(NOTE_POLICY, "UPDATE policies SET buried = ?2, dropped = ?3 WHERE tube = ?1")                \
+    X(COUNT_ARCHIVED, "UPDATE policies SET archived = archived + ?2 WHERE tube = ?1")              \
+    X(OLDEST_ARCHIVED,                                                                             \
+      "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "          \
+      "jobs_archived WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
+    X(PEEK_ARCHIVED,                                                                               \
+      "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY "       \
+      "lease DESC LIMIT ?3")                                                                       \
+    X(NEXT_JOBS, "SELECT id FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")                         \
+    X(SAVEPOINT, "SAVEPOINT weir_put")                                                             \
+    X(ROLLBACK_TO, "ROLLBACK TO weir_put")                                                         \
+    X(RELEASE, "RELEASE weir_put")                                                                 \
+    X(SHADOW,                                                                                      \
+      "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN ('tubes', 'jobs', 'bodies', "     \
+      "'marks', 'pauses', 'keys', 'attempts', 'schedules', 'policies')")
+
 enum weiri_sql {
-    WEIRI_SQL_BEGIN,
-    WEIRI_SQL_COMMIT,
-    WEIRI_SQL_ROLLBACK,
-    WEIRI_SQL_BEGIN_READ,
-    WEIRI_SQL_PAGE_COUNT,
-    WEIRI_SQL_USER_VERSION,
-    WEIRI_SQL_SCHEMA_COOKIE,
-
-    WEIRI_SQL_FIND_TUBE,
-    WEIRI_SQL_ADD_TUBE,
-    WEIRI_SQL_ARRIVE,
-    WEIRI_SQL_COUNT,
-    WEIRI_SQL_BUSY,
-
-    WEIRI_SQL_ADD_JOB,
-    WEIRI_SQL_ADD_BODY,
-    WEIRI_SQL_LOAD,
-    WEIRI_SQL_SAVE,
-    WEIRI_SQL_SET_PROGRESS,
-    WEIRI_SQL_DELETE_JOB,
-    WEIRI_SQL_DELETE_BODY,
-
-    WEIRI_SQL_DUE,
-    WEIRI_SQL_EXPIRED,
-    WEIRI_SQL_PICK,
-    WEIRI_SQL_PICK_GROUPED,
-    WEIRI_SQL_COUNT_GROUP,
-    WEIRI_SQL_BODY,
-    WEIRI_SQL_FIRST_DELAYED,
-    WEIRI_SQL_FIRST_LEASE,
-    WEIRI_SQL_FIRST_BURIED,
-
-    WEIRI_SQL_TUBES,
-    WEIRI_SQL_TUBE,
-    WEIRI_SQL_PEEK,
-    WEIRI_SQL_PEEK_DELAYED,
-    WEIRI_SQL_PEEK_READY,
-    WEIRI_SQL_PEEK_RESERVED,
-    WEIRI_SQL_PEEK_BURIED,
-
-    WEIRI_SQL_STORE,
-    WEIRI_SQL_COUNT_PAUSES,
-    WEIRI_SQL_PAUSED,
-    WEIRI_SQL_PAUSE,
-    WEIRI_SQL_RESUME,
-
-    WEIRI_SQL_LAST_JOB,
-    WEIRI_SQL_LAST_PUT,
-    WEIRI_SQL_NEWEST,
-    WEIRI_SQL_PAGE,
-    WEIRI_SQL_PAGE_BURIED,
-    WEIRI_SQL_FIND_SAME,
-
-    WEIRI_SQL_ADD_ATTEMPT,
-    WEIRI_SQL_DELETE_ATTEMPTS,
-    WEIRI_SQL_ATTEMPTS,
-    WEIRI_SQL_LAST_OUTCOME,
-
-    WEIRI_SQL_FIND_KEY,
-    WEIRI_SQL_KEY_OF_JOB,
-    WEIRI_SQL_TAKE_KEY,
-    WEIRI_SQL_RUN_AGAIN,
-    WEIRI_SQL_TAKE_AGAIN,
-    WEIRI_SQL_KEEP_KEY,
-    WEIRI_SQL_DELETE_KEY,
-    WEIRI_SQL_DELETE_KEYS,
-    WEIRI_SQL_RENEW_JOB,
-    WEIRI_SQL_NEW_IDENTITY,
-    WEIRI_SQL_IS_IDENTITY,
-    WEIRI_SQL_RENEW_BODY,
-
-    WEIRI_SQL_SAVE_SCHEDULE,
-    WEIRI_SQL_FIND_SCHEDULE,
-    WEIRI_SQL_DUE_SCHEDULE,
-    WEIRI_SQL_FIRST_FIRING,
-    WEIRI_SQL_NOTE_FIRINGS,
-    WEIRI_SQL_COPY_BODY,
-    WEIRI_SQL_PAUSE_SCHEDULE,
-    WEIRI_SQL_RESUME_SCHEDULE,
-    WEIRI_SQL_DELETE_SCHEDULE,
-    WEIRI_SQL_SHOW_SCHEDULE,
-
-    WEIRI_SQL_REFILE,
-    WEIRI_SQL_REFILE_KEY,
-    WEIRI_SQL_KEY_IN_TUBE,
-
-    WEIRI_SQL_POLICY,
-    WEIRI_SQL_SET_POLICY,
-    WEIRI_SQL_NOTE_POLICY,
-    WEIRI_SQL_COUNT_ARCHIVED,
-    WEIRI_SQL_OLDEST_ARCHIVED,
-    WEIRI_SQL_PEEK_ARCHIVED,
-
-    WEIRI_SQL_NEXT_JOBS,
-
-    WEIRI_SQL_SAVEPOINT,
-    WEIRI_SQL_ROLLBACK_TO,
-    WEIRI_SQL_RELEASE,
-    WEIRI_SQL_SHADOW,
-
+#define WEIRI_SQL_NUMBER(name, text) WEIRI_SQL_##name,
+    WEIRI_SQL_MAP(WEIRI_SQL_NUMBER)
+#undef WEIRI_SQL_NUMBER
     WEIRI_SQL_STATEMENTS
 };
 
