@@ -39,6 +39,17 @@ struct weir_tube_policy {
     uint32_t late;   /**< Of enum weir_late. */
     uint32_t group_limit; /**< No job is reserved whose group has so many reserved ones, over all
                                processes; 0: any number. Lowering it lets what runs go on. */
+    uint32_t members; /**< Of enum weir_policy_member: those that weir_broker_set_policy() changes;
+                           0: all. */
+};
+
+/** Members of struct weir_tube_policy. */
+enum weir_policy_member {
+    WEIR_POLICY_ARCHIVE_NS = 1,
+    WEIR_POLICY_ARCHIVE_COUNT = 2,
+    WEIR_POLICY_LATE_NS = 4,
+    WEIR_POLICY_LATE = 8,
+    WEIR_POLICY_GROUP_LIMIT = 16
 };
 
 /** What a policy has done so far. */
@@ -48,11 +59,14 @@ struct weir_tube_policy_counts {
     uint64_t dropped;  /**< Jobs that were deleted for they were late, ever. */
 };
 
-/** Sets the policy of a tube, which need not have had a job; counts stay. Archived jobs that it
- * does not keep are deleted before it returns, 100 in each transaction. Later ones are deleted as
+/** Sets the policy of a tube, which need not have had a job; counts stay. Of members that are not
+ * named archive_count goes with an archive that is switched off, and late_ns with WEIR_LATE_RUN; a
+ * named archive_count switches an archive on (WEIR_FOREVER), and a named late_ns WEIR_LATE_BURY. A
+ * change by another process meanwhile is not lost. Archived jobs that the policy does not keep are
+ * deleted before it returns, 100 in each transaction. Later ones are deleted as
  * others are archived, two at a time: those of a tube where no job ends any more stay. policy may
  * be NULL: the defaults. Errors: WEIR_EINVAL (tube, an unknown late; late_ns with WEIR_LATE_RUN;
- * archive_count without archive_ns), WEIR_ERANGE (a negative time), WEIR_ETOOBIG (tube),
+ * archive_count without archive_ns), WEIR_ERANGE (a negative time, members), WEIR_ETOOBIG (tube),
  * WEIR_ENOTSUP (a cluster), WEIR_EACCESS, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(
     weir_broker *broker, const char *tube, const struct weir_tube_policy *policy,

@@ -177,12 +177,13 @@ int part_schedule(const struct setup *setup, const struct section *section,
     return as_config(code != EX_OK ? code : checked);
 }
 
-int part_tube(const struct setup *setup, const struct section *section, struct policy_entry *entry)
+int part_tube(const struct setup *setup, const struct section *section,
+              struct weir_tube_policy *change)
 {
     struct place place = place_of(setup, section);
-    *entry = (struct policy_entry)POLICY_ENTRY_NONE;
-    int code = apply(setup, section, policy_entry_set, entry);
-    int checked = policy_entry_check(entry, place.text, "");
+    *change = (struct weir_tube_policy){0};
+    int code = apply(setup, section, policy_entry_set, change);
+    int checked = policy_entry_check(change, place.text, "");
     code = code != EX_OK ? code : checked;
     checked = read_tube(section->title);
     if (checked != EX_OK) {
@@ -200,7 +201,7 @@ int parts_check(const struct setup *setup)
         static struct worker worker;
         static struct endpoint endpoint;
         struct weir_job_schedule_options schedule;
-        struct policy_entry entry;
+        struct weir_tube_policy change;
         const struct section *section = setup->sections[i];
         int found = EX_OK;
         if (section->kind == SECTION_CONSUMER) {
@@ -209,7 +210,7 @@ int parts_check(const struct setup *setup)
         } else if (section->kind == SECTION_SCHEDULE) {
             found = part_schedule(setup, section, &schedule);
         } else if (section->kind == SECTION_TUBE) {
-            found = part_tube(setup, section, &entry);
+            found = part_tube(setup, section, &change);
         } else {
             found = part_endpoint(setup, section, &endpoint);
         }

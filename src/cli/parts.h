@@ -29,7 +29,8 @@ int part_worker(const struct setup *setup, const struct section *section, struct
 int part_schedule(const struct setup *setup, const struct section *section,
                   struct weir_job_schedule_options *options);
 
-int part_tube(const struct setup *setup, const struct section *section, struct policy_entry *entry);
+int part_tube(const struct setup *setup, const struct section *section,
+              struct weir_tube_policy *change);
 
 /* Tries all sections, and names every fault. */
 int parts_check(const struct setup *setup);

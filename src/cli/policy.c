@@ -28,7 +28,7 @@ static const struct poptOption policy_options[] = {
 };
 
 struct asked {
-    struct policy_entry entry;
+    struct weir_tube_policy change;
     bool json;
 };
 
@@ -40,7 +40,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         asked->json = true;
         return EX_OK;
     }
-    return policy_entry_set(option, name, text, &asked->entry);
+    return policy_entry_set(option, name, text, &asked->change);
 }
 
 static void print_duration(const char *name, int64_t ns, const char *none)
@@ -72,25 +72,35 @@ static int print(const char *tube, const struct weir_tube_policy *policy,
     return EX_OK;
 }
 
+static int show(struct store *store, const char *tube, bool json)
+{
+    struct weir_tube_policy policy;
+    struct weir_tube_policy_counts counts;
+    struct weir_error error = {0};
+    enum weir_status status = weir_broker_policy(store->broker, tube, &policy, &counts, &error);
+    if (status == WEIR_ENOTFOUND) {
+        return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
+                      quote(tube).text);
+    }
+    return status == WEIR_OK ? print(tube, &policy, &counts, json)
+                             : report_status(status, quote(tube).text, &error);
+}
+
 /* Changes the policy where that was asked for, else shows it. */
 static int act(struct arguments *arguments, void *arg)
 {
     const struct asked *asked = arg;
     struct store store = {0};
-    struct weir_tube_policy policy = {0};
-    struct weir_tube_policy_counts counts = {0, 0, 0};
     const char *tube = arguments->operands[0];
-    bool is_change = policy_entry_is_change(&asked->entry);
+    bool is_change = asked->change.members != 0;
     int code = read_tube(tube);
-    code = code == EX_OK ? policy_entry_check(&asked->entry, "", "--") : code;
+    code = code == EX_OK ? policy_entry_check(&asked->change, "", "--") : code;
     if (code == EX_OK) {
         code = store_open(&store, arguments, is_change ? STORE_CHANGE : STORE_READ);
     }
     if (code == EX_OK) {
-        code = policy_entry_apply(store.broker, tube, &asked->entry, &policy, &counts);
-    }
-    if (code == EX_OK && !is_change) {
-        code = print(tube, &policy, &counts, asked->json);
+        code = is_change ? policy_entry_apply(store.broker, tube, &asked->change)
+                         : show(&store, tube, asked->json);
     }
     store_close(&store);
     return code;
@@ -98,7 +108,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_policy(const struct command *command, int argc, char **argv)
 {
-    struct asked asked = {.entry = POLICY_ENTRY_NONE};
+    struct asked asked = {.json = false};
     return arguments_run(command, argc, argv, set_option, act, &asked);
 }
 

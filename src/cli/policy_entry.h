@@ -34,33 +34,17 @@ enum policy_option {
                      "0: any number (the default)",                                                \
                      "N")
 
-/* What the options say; -1 of one that was not given. */
-struct policy_entry {
-    int64_t archive_ns;
-    int64_t archive_count;
-    int64_t late;
-    int64_t late_ns;
-    int64_t group_limit;
-};
-#define POLICY_ENTRY_NONE                                                                          \
-    {                                                                                              \
-        -1, -1, -1, -1, -1                                                                         \
-    }
-
-/* An option_fn of these rows; arg is a struct policy_entry. */
+/* An option_fn of these rows; arg is a struct weir_tube_policy, whose members are those given. */
 int policy_entry_set(int option, const char *name, const char *text, void *arg);
 
 /* Refuses options that contradict each other. place begins messages; dashes precede the names of
  * options there. Returns 0 or an exit status, after saying why. */
-int policy_entry_check(const struct policy_entry *entry, const char *place, const char *dashes);
+int policy_entry_check(const struct weir_tube_policy *change, const char *place,
+                       const char *dashes);
 
-/* Whether any option was given. */
-bool policy_entry_is_change(const struct policy_entry *entry);
-
-/* Reads the policy of a tube and, where an option was given, changes it; what was not given stays.
- * Returns 0 or an exit status, after saying why. */
-int policy_entry_apply(weir_broker *broker, const char *tube, const struct policy_entry *entry,
-                       struct weir_tube_policy *ret_policy,
-                       struct weir_tube_policy_counts *ret_counts);
+/* Changes the policy of a tube, where anything was given. Returns 0 or an exit status, after saying
+ * why. */
+int policy_entry_apply(weir_broker *broker, const char *tube,
+                       const struct weir_tube_policy *change);
 
 #endif

@@ -93,12 +93,9 @@ static int put_schedule(struct run *run, const struct setup *setup, const struct
 
 static int set_policy(struct run *run, const struct setup *setup, const struct section *section)
 {
-    struct weir_tube_policy ignored = {0};
-    struct policy_entry entry;
-    int code = part_tube(setup, section, &entry);
-    return code == EX_OK
-               ? policy_entry_apply(run->store.broker, section->title, &entry, &ignored, NULL)
-               : code;
+    struct weir_tube_policy change;
+    int code = part_tube(setup, section, &change);
+    return code == EX_OK ? policy_entry_apply(run->store.broker, section->title, &change) : code;
 }
 
 /* Makes those that are new or changed what the file says, and removes the schedules that the file

@@ -7,6 +7,7 @@
 #include "http/api.h"
 #include "http/fields.h"
 #include "view/json.h"
+#include "view/text.h"
 
 /* Policies of tubes. */
 
@@ -33,22 +34,23 @@ static void show(const struct api *api, const char *tube, struct reply *reply)
     }
 }
 
+/* A member of the object that is there is one that the change names. */
+static uint32_t named(const json_t *object, const char *name, uint32_t member)
+{
+    return json_object_get(object, name) != NULL ? member : 0;
+}
+
 static bool read_late(const json_t *object, uint32_t *ret_late, struct reply *reply)
 {
     const char *text = NULL;
     if (!member_string(object, "late", &text, reply)) {
         return false;
     }
-    for (uint32_t late = WEIR_LATE_RUN; text != NULL && late <= WEIR_LATE_DROP; late++) {
-        if (strcmp(text, weir_late_name((enum weir_late)late)) == 0) {
-            *ret_late = late;
-            return true;
-        }
-    }
-    if (text != NULL) {
+    if (text != NULL && !text_read_late(text, ret_late)) {
         reply_error(reply, 400, "late: %s: expected run, bury or drop", text);
+        return false;
     }
-    return text == NULL;
+    return true;
 }
 
 static bool read_archive(const json_t *object, int64_t *ret_ns, struct reply *reply)
@@ -61,27 +63,25 @@ static bool read_archive(const json_t *object, int64_t *ret_ns, struct reply *re
     return member_duration(object, "archive", 0, ret_ns, reply);
 }
 
-/* Changes what the object names. False: refused. */
-static bool read_policy(const json_t *object, struct weir_tube_policy *policy, struct reply *reply)
+/* Reads what the object names. False: refused. */
+static bool read_change(const json_t *object, struct weir_tube_policy *change, struct reply *reply)
 {
-    int64_t count = (int64_t)policy->archive_count;
-    int64_t limit = policy->group_limit;
-    if (!read_archive(object, &policy->archive_ns, reply) ||
+    int64_t count = 0;
+    int64_t limit = 0;
+    change->members = named(object, "archive", WEIR_POLICY_ARCHIVE_NS) |
+                      named(object, "archive_count", WEIR_POLICY_ARCHIVE_COUNT) |
+                      named(object, "late", WEIR_POLICY_LATE) |
+                      named(object, "late_after", WEIR_POLICY_LATE_NS) |
+                      named(object, "group_limit", WEIR_POLICY_GROUP_LIMIT);
+    if (!read_archive(object, &change->archive_ns, reply) ||
         !member_number(object, "archive_count", 0, INT64_C(999999999999999999), &count, reply) ||
-        !read_late(object, &policy->late, reply) ||
-        !member_duration(object, "late_after", 1, &policy->late_ns, reply) ||
+        !read_late(object, &change->late, reply) ||
+        !member_duration(object, "late_after", 1, &change->late_ns, reply) ||
         !member_number(object, "group_limit", 0, UINT32_MAX, &limit, reply)) {
         return false;
     }
-    policy->archive_count = (uint64_t)count;
-    policy->group_limit = (uint32_t)limit;
-    /* What belongs to an archive or to a limit that is switched off goes with it. */
-    if (policy->archive_ns == 0 && json_object_get(object, "archive_count") == NULL) {
-        policy->archive_count = 0;
-    }
-    if (policy->late == WEIR_LATE_RUN && json_object_get(object, "late_after") == NULL) {
-        policy->late_ns = 0;
-    }
+    change->archive_count = (uint64_t)count;
+    change->group_limit = (uint32_t)limit;
     return true;
 }
 
@@ -99,7 +99,7 @@ void api_policy_set(const struct api *api, const struct request *request, struct
     static const char *const none[] = {NULL};
     static const char *const members[] = {"archive",    "archive_count", "late",
                                           "late_after", "group_limit",   NULL};
-    struct weir_tube_policy policy = {0};
+    struct weir_tube_policy change = {0};
     struct weir_error error = {0};
     const char *tube = request->target.segments[3];
     json_t *object = fields_check(&request->target, none, reply) && fields_tube(tube, reply)
@@ -108,11 +108,10 @@ void api_policy_set(const struct api *api, const struct request *request, struct
     if (object == NULL) {
         return;
     }
-    enum weir_status status = weir_broker_policy(api->broker, tube, &policy, NULL, &error);
-    if (status != WEIR_OK && status != WEIR_ENOTFOUND) {
-        refuse(reply, status, tube, &error);
-    } else if (read_policy(object, &policy, reply)) {
-        status = weir_broker_set_policy(api->broker, tube, &policy, &error);
+    if (read_change(object, &change, reply)) {
+        enum weir_status status = change.members == 0
+                                      ? WEIR_OK
+                                      : weir_broker_set_policy(api->broker, tube, &change, &error);
         if (status == WEIR_OK) {
             show(api, tube, reply);
         } else {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weir/policy.h>
+
 /* Decodes one character of UTF-8 in its shortest form; 0 bytes: it is none. */
 static size_t decode(const unsigned char *text, size_t size, uint32_t *ret_point)
 {
@@ -165,4 +167,14 @@ bool text_read_base64(const char *text, size_t size, char *bytes, size_t *ret_si
     }
     *ret_size = count;
     return true;
+}
+
+bool text_read_late(const char *text, uint32_t *ret_late)
+{
+    uint32_t late = WEIR_LATE_RUN;
+    while (late <= WEIR_LATE_DROP && strcmp(text, weir_late_name((enum weir_late)late)) != 0) {
+        late++;
+    }
+    *ret_late = late;
+    return late <= WEIR_LATE_DROP;
 }

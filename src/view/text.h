@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Makes foreign bytes safe to show: no byte moves a terminal's cursor, changes its colours or the
  * direction of its text. */
@@ -28,5 +29,8 @@ char *text_base64(const void *data, size_t size);
 
 /* Reads base64 with padding into bytes, which has size of them at least. False: it is none. */
 bool text_read_base64(const char *text, size_t size, char *bytes, size_t *ret_size);
+
+/* Reads a name of enum weir_late. False: it is none. */
+bool text_read_late(const char *text, uint32_t *ret_late);
 
 #endif

@@ -263,6 +263,13 @@ TEST(policies, "policies of tubes are changed by what is named, and jobs are mov
     CHECK_INT(integer(object, "archive_count"), ==, 0);
     CHECK_STRING(string(object, "late"), "run");
     json_decref(object);
+    /* And a number or a limit switches them on. */
+    object = ASK(&server, 200, "POST /api/v1/tubes/t/policy",
+                 "{\"archive_count\":2,\"late_after\":\"1h\"}");
+    CHECK_INT(integer(object, "archive_ns"), ==, INT64_MAX);
+    CHECK_INT(integer(object, "archive_count"), ==, 2);
+    CHECK_STRING(string(object, "late"), "bury");
+    json_decref(object);
     object = ASK(&server, 200, "POST /api/v1/move", "{\"ids\":[\"1\",\"9\"],\"to\":\"u\"}");
     const json_t *results = json_object_get(object, "results");
     CHECK_STRING(string(json_array_get(results, 0), "result"), "moved");

@@ -250,7 +250,7 @@ struct weiri_broker_ops {
                                         struct weir_error *ret_error);
     enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
                                   void *arg, struct weir_error *ret_error);
-    /* With POLICIES; they are checked, and have their defaults filled in. */
+    /* With POLICIES. The policy is a change that is to be merged (jobs/core/policy.h). */
     enum weir_status (*set_policy)(void *store, const char *tube,
                                    const struct weir_tube_policy *policy,
                                    struct weir_error *ret_error);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/core/policy.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/tube.h"
@@ -102,29 +103,56 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
 
 struct set_request {
     const char *tube;
-    const struct weir_tube_policy *policy;
-    bool is_set;  /* an earlier transaction did */
-    size_t count; /* result: jobs that were trimmed */
+    const struct weir_tube_policy *change;
+    bool is_set; /* an earlier transaction did */
+    /* Results. */
+    size_t count;            /* jobs that were trimmed */
+    enum weir_status status; /* whether the change was refused, and why */
+    struct weir_error error;
 };
+
+static int merge(struct weiri_store *store, struct set_request *request)
+{
+    struct weiri_policy found = {.policy = {0}};
+    struct weir_tube_policy *policy = &found.policy;
+    int64_t tube;
+    int code = weiri_tube_find(&store->writer, request->tube, &tube);
+    code = code == SQLITE_OK     ? weiri_policy_find(&store->writer, tube, &found)
+           : code == SQLITE_DONE ? SQLITE_OK
+                                 : code;
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    request->status = weiri_policy_merge(policy, request->change, &request->error);
+    if (request->status != WEIR_OK) {
+        return SQLITE_OK;
+    }
+    code = weiri_tube_add(store, request->tube, &tube);
+    return code == SQLITE_OK
+               ? weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY,
+                               WEIRI_VALUES(tube, policy->archive_ns,
+                                            policy->archive_count > INT64_MAX
+                                                ? INT64_MAX
+                                                : (int64_t)policy->archive_count,
+                                            policy->late_ns, policy->late, policy->group_limit))
+               : code;
+}
 
 static int run_set(struct weiri_store *store, void *arg)
 {
     struct set_request *request = arg;
-    const struct weir_tube_policy *policy = request->policy;
     struct weiri_tally tally = {0};
     int64_t tube;
-    int code = weiri_tube_add(store, request->tube, &tube);
-    if (code == SQLITE_OK && !request->is_set) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY,
-                             WEIRI_VALUES(tube, policy->archive_ns,
-                                          policy->archive_count > INT64_MAX
-                                              ? INT64_MAX
-                                              : (int64_t)policy->archive_count,
-                                          policy->late_ns, policy->late, policy->group_limit));
+    int code = request->is_set ? SQLITE_OK : merge(store, request);
+    request->count = 0;
+    if (code != SQLITE_OK || request->status != WEIR_OK) {
+        return code;
+    }
+    if (!request->is_set) {
         /* Consumers that found full groups look again. */
         weiri_write_notify(store, request->tube, false);
     }
-    request->count = 0;
+    code = weiri_tube_find(&store->writer, request->tube, &tube);
     if (code == SQLITE_OK) {
         code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_now(store),
                                  &request->count);
@@ -133,16 +161,18 @@ static int run_set(struct weiri_store *store, void *arg)
 }
 
 enum weir_status weiri_store_set_policy(void *arg, const char *tube,
-                                        const struct weir_tube_policy *policy,
+                                        const struct weir_tube_policy *change,
                                         struct weir_error *ret_error)
 {
-    struct set_request request = {tube, policy, false, 0};
+    struct set_request request = {.tube = tube, .change = change};
     enum weir_status status;
     do {
         status = weiri_commit(arg, run_set, &request, ret_error);
         request.is_set = true;
     } while (status == WEIR_OK && request.count > 0);
-    return status;
+    return status == WEIR_OK && request.status != WEIR_OK
+               ? weiri_fail(ret_error, request.status, "%s", request.error.text)
+               : status;
 }
 
 /* The policy of a tube. */

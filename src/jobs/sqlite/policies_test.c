@@ -281,6 +281,39 @@ TEST(late_drop, "a late job is deleted and counted where the policy says so")
     weir_broker_close(broker);
 }
 
+TEST(changes, "changes of several processes do not undo one another: each has the members it names")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    weir_broker *other = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy;
+    struct weir_error error = {0};
+    const struct weir_tube_policy limit = {.members = WEIR_POLICY_GROUP_LIMIT, .group_limit = 2};
+    set(broker, "t", &(struct weir_tube_policy){.archive_ns = 5});
+    CHECK_STATUS(weir_broker_policy(broker, "t", &policy, NULL, NULL), WEIR_OK);
+    set(other, "t", &limit);
+    /* Of what was read before the other's change. */
+    policy.late = WEIR_LATE_BURY;
+    policy.members = WEIR_POLICY_LATE;
+    set(broker, "t", &policy);
+    CHECK_STATUS(weir_broker_policy(other, "t", &policy, NULL, NULL), WEIR_OK);
+    CHECK_INT(policy.archive_ns, ==, 5);
+    CHECK_INT(policy.late, ==, WEIR_LATE_BURY);
+    CHECK_INT(policy.group_limit, ==, 2);
+    CHECK_INT(policy.members, ==, 0);
+    /* What is refused changes nothing, and makes no tube. */
+    policy.members = WEIR_POLICY_ARCHIVE_NS | WEIR_POLICY_ARCHIVE_COUNT;
+    policy.archive_ns = 0;
+    policy.archive_count = 1;
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, &error), WEIR_EINVAL);
+    CHECK(strstr(error.text, "archive_count") != NULL);
+    CHECK_STATUS(weir_broker_set_policy(broker, "new", &policy, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_policy(other, "t", &policy, NULL, NULL), WEIR_OK);
+    CHECK_INT(policy.archive_ns, ==, 5);
+    CHECK_STATUS(weir_broker_policy(other, "new", &policy, NULL, NULL), WEIR_ENOTFOUND);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+}
+
 TEST(kept, "a policy is kept whole, with its defaults, for brokers that only read too")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

@@ -46,6 +46,12 @@ ROW(weir_broker_set_policy, policy, archive_count, WEIR_EINVAL)
     return set_to(w, (struct weir_tube_policy){.archive_count = 1});
 }
 
+ROW(weir_broker_set_policy, policy, members, WEIR_ERANGE)
+{
+    CHECK_STATUS(set_to(w, (struct weir_tube_policy){.members = UINT32_MAX}), WEIR_ERANGE);
+    return set_to(w, (struct weir_tube_policy){.members = WEIR_POLICY_GROUP_LIMIT * 2});
+}
+
 ROW(weir_broker_set_policy, policy, late_ns, WEIR_ERANGE)
 {
     CHECK_STATUS(set_to(w, (struct weir_tube_policy){.late_ns = 1}), WEIR_EINVAL); /* they run */

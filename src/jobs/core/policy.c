@@ -1,0 +1,85 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/core/policy.h"
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/time.h"
+
+#define LATE_DEFAULT WEIR_SECONDS(1800)
+#define ALL (WEIR_POLICY_GROUP_LIMIT * 2 - 1)
+
+enum weir_status weiri_policy_check(const struct weir_tube_policy *change,
+                                    struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_check_number("members", change->members, 0, ALL, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_number("archive_ns", change->archive_ns, 0, INT64_MAX, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_check_number("late_ns", change->late_ns, 0, INT64_MAX, ret_error);
+    }
+    return status == WEIR_OK ? weiri_check_choice("late", change->late, WEIR_LATE_DROP, ret_error)
+                             : status;
+}
+
+/* What follows for the members that a change does not name. */
+static void fill_in(struct weir_tube_policy *policy, uint32_t members)
+{
+    bool has_count = (members & WEIR_POLICY_ARCHIVE_COUNT) != 0;
+    bool has_limit = (members & WEIR_POLICY_LATE_NS) != 0;
+    if (has_count && policy->archive_count > 0 && (members & WEIR_POLICY_ARCHIVE_NS) == 0 &&
+        policy->archive_ns == 0) {
+        policy->archive_ns = WEIR_FOREVER;
+    }
+    if (has_limit && policy->late_ns > 0 && (members & WEIR_POLICY_LATE) == 0 &&
+        policy->late == WEIR_LATE_RUN) {
+        policy->late = WEIR_LATE_BURY;
+    }
+    if (!has_count && policy->archive_ns == 0) {
+        policy->archive_count = 0;
+    }
+    if (!has_limit && policy->late == WEIR_LATE_RUN) {
+        policy->late_ns = 0;
+    }
+}
+
+enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
+                                    const struct weir_tube_policy *change,
+                                    struct weir_error *ret_error)
+{
+    uint32_t members = change->members == 0 ? ALL : change->members;
+    struct weir_tube_policy merged = *policy;
+    if ((members & WEIR_POLICY_ARCHIVE_NS) != 0) {
+        merged.archive_ns = change->archive_ns;
+    }
+    if ((members & WEIR_POLICY_ARCHIVE_COUNT) != 0) {
+        merged.archive_count = change->archive_count;
+    }
+    if ((members & WEIR_POLICY_LATE_NS) != 0) {
+        merged.late_ns = change->late_ns;
+    }
+    if ((members & WEIR_POLICY_LATE) != 0) {
+        merged.late = change->late;
+    }
+    if ((members & WEIR_POLICY_GROUP_LIMIT) != 0) {
+        merged.group_limit = change->group_limit;
+    }
+    fill_in(&merged, members);
+    if (merged.late == WEIR_LATE_RUN && merged.late_ns != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "late_ns is set and late is run: expected bury or drop");
+    }
+    if (merged.archive_ns == 0 && merged.archive_count != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "archive_count is set and archive_ns is 0: expected a time, or "
+                          "WEIR_FOREVER");
+    }
+    if (merged.late != WEIR_LATE_RUN && merged.late_ns == 0) {
+        merged.late_ns = LATE_DEFAULT;
+    }
+    merged.members = 0;
+    *policy = merged;
+    return WEIR_OK;
+}
