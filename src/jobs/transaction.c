@@ -17,8 +17,10 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
                                       struct weir_error *ret_error)
 {
     enum weir_status status =
-        weiri_broker_enter_for(broker, true, connection == NULL ? "connection" : "ret_transaction",
-                               connection != NULL && ret_transaction != NULL, ret_error);
+        weiri_broker_enter_for(broker, true, "connection", connection != NULL, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("ret_transaction", ret_transaction, ret_error);
+    }
     if (status == WEIR_OK) {
         status = weiri_can_check(broker->ops, WEIR_CAN_TRANSACTIONS, ret_error);
     }

@@ -3,6 +3,8 @@
 /* A consumer whose wall clock is wrong, beside others whose clocks are right. */
 #include <weir/admin.h>
 
+#include "base/park.h"
+#include "base/time.h"
 #include "cluster/ledger.h"
 #include "jobs/broker.h"
 #include "support/jobs.h"
@@ -181,5 +183,68 @@ TEST(is_found, "a check compares the clock of its host with Redis'")
         CHECK_INT(count, ==, i);
         weir_broker_close(broker);
     }
+    servers_end(&servers);
+}
+
+/* Reserves the only job of a tube. */
+static struct weiri_reservation *reserve(weir_broker *broker)
+{
+    struct weiri_exchange exchange = {.tube = "t", .wanted = 1, .attempts_max = 25};
+    for (;;) {
+        struct weiri_mark mark = {"t", broker->ops->mark(broker->store, "t")};
+        CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
+        if (exchange.reserved_count > 0) {
+            return WEIRI_CONTAINER(exchange.reserved.next, struct weiri_reservation, link);
+        }
+        (void)broker->ops->wait(broker->store, &mark, 1,
+                                weiri_time_add(weiri_monotonic_now(), WEIR_SECONDS(1)));
+    }
+}
+
+static struct weiri_parker answer;
+
+static void answered(struct weiri_settlement *settlement)
+{
+    (void)settlement;
+    weiri_parker_set(&answer);
+    weiri_parker_wake(&answer);
+}
+
+TEST(keeps_the_delay, "a retry that is settled late waits for what is left of its delay")
+{
+    struct servers servers;
+    struct jobs_wall wall = {JOBS_WALL_START};
+    char url[512];
+    servers_start(&servers);
+    servers_url(&servers, "replicas=1", url, sizeof(url));
+    struct weir_broker_options options = {0};
+    options.allocator = *test_allocator();
+    weir_broker *broker = NULL;
+    CHECK_STATUS(jobs_open_at(url, &options, jobs_wall_now, &wall, &broker, NULL), WEIR_OK);
+    put(broker, 0);
+    struct weiri_reservation *job = reserve(broker);
+    struct weiri_settlement settlement = {.reservation = job,
+                                          .event = WEIRI_JOB_RELEASE,
+                                          .delay_ns = WEIR_SECONDS(3600),
+                                          .since_ns = jobs_wall_now(&wall)};
+    settlement.done = answered;
+    jobs_wall_step(&wall, WEIR_SECONDS(3000));
+    weiri_parker_init(&answer);
+    broker->ops->settle(broker->store, &settlement);
+    while (!weiri_parker_is_set(&answer)) {
+        weiri_parker_sleep(&answer, weiri_time_add(weiri_monotonic_now(), WEIR_SECONDS(1)));
+    }
+    CHECK_STATUS(settlement.status, WEIR_OK);
+    broker->ops->let_go(broker->store, job);
+    weiri_reservation_free(&broker->config.allocator, job);
+    int delayed = 0;
+    for (int node = 0; node < SERVER_NODES; node++) {
+        if (node_number(&servers, node, "stats-tube t", "current-jobs-delayed") > 0) {
+            CHECK_INT(node_number(&servers, node, "stats-job 1", "delay"), ==, 600);
+            delayed++;
+        }
+    }
+    CHECK_INT(delayed, ==, 1);
+    weir_broker_close(broker);
     servers_end(&servers);
 }

@@ -85,12 +85,11 @@ static enum weir_status check_tubes(const char *tube, const struct weir_tube_wei
 static void set_sources(weir_consumer *consumer, const char *tube)
 {
     const struct weir_tube_weight one = {.tube = tube};
-    const struct weir_tube_weight *tubes = tube != NULL ? &one : consumer->options.tubes;
     for (size_t i = 0; i < consumer->source_count; i++) {
-        struct weiri_source *source = &consumer->sources[i];
-        memcpy(source->tube, tubes[i].tube, strlen(tubes[i].tube) + 1);
-        consumer->shares[i].weight = tubes[i].weight == 0 ? 1 : tubes[i].weight;
-        consumer->marks[i].tube = source->tube;
+        const struct weir_tube_weight *from = tube != NULL ? &one : &consumer->options.tubes[i];
+        memcpy(consumer->sources[i].tube, from->tube, strlen(from->tube) + 1);
+        consumer->shares[i].weight = from->weight == 0 ? 1 : from->weight;
+        consumer->marks[i].tube = consumer->sources[i].tube;
     }
     memcpy(consumer->tube, consumer->sources[0].tube, sizeof(consumer->tube));
     /* Borrowed until here. */
@@ -143,8 +142,10 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
 {
     struct weir_consumer_options copy = {0};
-    enum weir_status status =
-        weiri_broker_enter_for(broker, true, "ret_consumer", ret_consumer != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("ret_consumer", ret_consumer, ret_error);
+    }
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);
     }
