@@ -7,19 +7,30 @@
 #include "base/time.h"
 #include "jobs/sqlite/body.h"
 
+/* Reads a text; NULL where there is none. */
+static int read_text(sqlite3_stmt *statement, int column, const char **ret_text)
+{
+    bool is_there = sqlite3_column_type(statement, column) != SQLITE_NULL;
+    *ret_text = is_there ? (const char *)sqlite3_column_text(statement, column) : NULL;
+    return is_there && *ret_text == NULL ? SQLITE_NOMEM : SQLITE_OK;
+}
+
 int weiri_job_read(sqlite3_stmt *statement, struct weiri_row *ret_row, struct weir_job *ret_job)
 {
-    struct weir_job job = {.priority = sqlite3_column_int(statement, 8),
-                           .created_ns = sqlite3_column_int64(statement, 9),
-                           .progress = -1};
+    struct weir_job job = {.progress = -1};
+    struct weiri_row row = {.number = 0};
 #define TEXT(name, kind, limit, feature) &job.name,
-    const char **texts[] = {&job.reason, &job.key, &job.identity, WEIRI_WORD_FIELDS(TEXT)};
-    int code = weiri_row_read(statement, ret_row);
-    for (int i = 0; i < (int)(sizeof(texts) / sizeof(texts[0])); i++) {
-        bool is_there = sqlite3_column_type(statement, 10 + i) != SQLITE_NULL;
-        *texts[i] = is_there ? (const char *)sqlite3_column_text(statement, 10 + i) : NULL;
-        code = is_there && *texts[i] == NULL ? SQLITE_NOMEM : code;
+    /* Behind the numbers of the key. */
+    const char **words[] = {WEIRI_WORD_FIELDS(TEXT) & job.identity};
+    int code = weiri_row_read(statement, &row);
+    code = code == SQLITE_OK ? read_text(statement, 13, &job.reason) : code;
+    code = code == SQLITE_OK ? read_text(statement, 14, &job.key) : code;
+    for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])) && code == SQLITE_OK; i++) {
+        code = read_text(statement, 18 + i, words[i]);
     }
+    job.priority = row.priority;
+    job.created_ns = row.created_ns;
+    *ret_row = row;
     *ret_job = job;
     return code;
 }
@@ -89,19 +100,13 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
     enum weir_status ignored = weiri_job_apply(&row.facts, &due, reading->now_ns);
     (void)ignored;
     weiri_job_show(&job, &row.facts);
-    int last = sqlite3_column_count(statement) - 1;
-    bool is_told = sqlite3_column_type(statement, last) == SQLITE_INTEGER;
-    int64_t progress = is_told ? sqlite3_column_int64(statement, last) : -1;
-    job.tube = (const char *)sqlite3_column_text(statement, last - 3);
     if (job.state == WEIR_JOB_RESERVED) {
         job.reserved_until_ns = find_end(reading, &row.facts);
-        job.owner = sqlite3_column_int64(statement, last - 2);
-        job.started_ns = sqlite3_column_int64(statement, last - 1);
-        job.progress = (int32_t)progress;
+        job.owner = row.owner;
+        job.started_ns = row.started_ns;
+        job.progress = row.progress;
     }
-    code = job.tube == NULL                  ? SQLITE_NOMEM
-           : progress < -1 || progress > 100 ? SQLITE_CORRUPT
-                                             : SQLITE_OK;
+    code = read_text(statement, sqlite3_column_count(statement) - 1, &job.tube);
     if (code == SQLITE_OK && job.attempts > 0) {
         int64_t outcome = 0;
         code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_OUTCOME, WEIRI_VALUES(number),

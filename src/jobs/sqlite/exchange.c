@@ -57,16 +57,13 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
         settlement->status = WEIR_ELEASELOST;
         code = weiri_row_load(store, settlement->reservation->number, &row);
         if (code == SQLITE_ROW) {
+            row.progress = settlement->progress > 0 ? settlement->progress - 1 : row.progress;
             code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
                                   &settlement->status);
             if (code == SQLITE_OK && settlement->status == WEIR_OK &&
                 settlement->reservation->job.group != NULL &&
                 settlement->event != WEIRI_JOB_TOUCH) {
                 code = weiri_policy_note_room(store, tally);
-            }
-            if (code == SQLITE_OK && settlement->status == WEIR_OK && settlement->progress > 0) {
-                code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_PROGRESS,
-                                     WEIRI_VALUES(row.number, settlement->progress - 1));
             }
             if (code == SQLITE_OK && settlement->status == WEIR_OK) {
                 code = note_run(store, tally, &row, &settlement->end, now_ns);

@@ -63,20 +63,6 @@ int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
                                       is_earliest WEIRI_WORDS_OF_PUT));
 }
 
-int weiri_key_find(struct weiri_store *store, int64_t number, struct weiri_key *ret_key)
-{
-    sqlite3_stmt *statement;
-    int code =
-        weiri_sql_start(&store->writer, WEIRI_SQL_KEY_OF_JOB, WEIRI_VALUES(number), &statement);
-    *ret_key = (struct weiri_key){.is_there = code == SQLITE_ROW};
-    if (code == SQLITE_ROW) {
-        ret_key->until_ns = sqlite3_column_int64(statement, 0);
-        ret_key->again = (uint64_t)sqlite3_column_int64(statement, 1);
-        ret_key->again_at_ns = sqlite3_column_int64(statement, 2);
-    }
-    return weiri_sql_end(statement, code);
-}
-
 int weiri_key_release(struct weiri_store *store, int64_t number, const struct weiri_key *key,
                       int64_t now_ns)
 {

@@ -30,16 +30,6 @@ int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_p
 int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
                         const struct weiri_put *put, int64_t run_at_ns, bool is_earliest);
 
-/* The key of a job. */
-struct weiri_key {
-    bool is_there;
-    int64_t until_ns;
-    uint64_t again; /* the token of the run that another is to follow; 0: none */
-    int64_t again_at_ns;
-};
-
-int weiri_key_find(struct weiri_store *store, int64_t number, struct weiri_key *ret_key);
-
 /* Releases the key of a job that has ended or was buried. */
 int weiri_key_release(struct weiri_store *store, int64_t number, const struct weiri_key *key,
                       int64_t now_ns);

@@ -16,15 +16,26 @@ int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
     int64_t state = sqlite3_column_int64(statement, 2);
     int64_t attempts = sqlite3_column_int64(statement, 5);
     int64_t token = sqlite3_column_int64(statement, 7);
+    bool has_progress = sqlite3_column_type(statement, 12) != SQLITE_NULL;
     struct weiri_row row = {
         .number = sqlite3_column_int64(statement, 0),
         .tube = sqlite3_column_int64(statement, 1),
         .facts = {.run_at_ns = sqlite3_column_int64(statement, 3),
                   .ttr_ns = sqlite3_column_int64(statement, 4),
                   .lease_ns = sqlite3_column_int64(statement, 6)},
+        .priority = sqlite3_column_int(statement, 8),
+        .created_ns = sqlite3_column_int64(statement, 9),
+        .started_ns = sqlite3_column_int64(statement, 10),
+        .owner = sqlite3_column_int64(statement, 11),
+        .progress = has_progress ? sqlite3_column_int(statement, 12) : -1,
+        .key = {.is_there = sqlite3_column_type(statement, 14) != SQLITE_NULL,
+                .until_ns = sqlite3_column_int64(statement, 15),
+                .again = (uint64_t)sqlite3_column_int64(statement, 16),
+                .again_at_ns = sqlite3_column_int64(statement, 17)},
     };
     if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
-        attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0) {
+        attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
+        row.progress > 100) {
         return SQLITE_CORRUPT;
     }
     row.facts.state = (enum weir_job_state)state;
@@ -59,7 +70,8 @@ static int save(struct weiri_store *store, const struct weiri_row *row, int64_t 
                                       facts->lease_ns, (int64_t)facts->token,
                                       int_where(facts->state == WEIR_JOB_RESERVED, store->owner),
                                       weiri_text_within(reason, WEIR_REASON_SIZE - 1),
-                                      int_where(started_ns != 0, started_ns)));
+                                      int_where(started_ns != 0, started_ns),
+                                      int_where(row->progress >= 0, row->progress)));
 }
 
 /* A job that succeeds in its first attempt, or never had one, has none in the table. */
@@ -95,15 +107,6 @@ static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
-/* Whether a job may have ended, be buried or wait for another run after the event. */
-static bool concerns_key(enum weiri_job_event event)
-{
-    return event == WEIRI_JOB_DONE || event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_RETURN ||
-           event == WEIRI_JOB_BURY || event == WEIRI_JOB_EXPIRE || event == WEIRI_JOB_DAMAGE ||
-           event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE ||
-           event == WEIRI_JOB_MOVED_AWAY;
-}
-
 /* Whether a run is the job's last one. One that fails and is retried is not: the next one covers a
  * put during it. */
 static bool is_last(const struct weiri_row *row, const struct weiri_job_step *step)
@@ -113,19 +116,20 @@ static bool is_last(const struct weiri_row *row, const struct weiri_job_step *st
 }
 
 /* Whether there was a put during the run that an event ends. */
-static bool has_put_during(const struct weiri_row *row, const struct weiri_key *key)
+static bool has_put_during(const struct weiri_row *row, enum weiri_job_event event)
 {
-    return row->facts.state == WEIR_JOB_RESERVED && key->again != 0 &&
-           key->again == row->facts.token;
+    return event != WEIRI_JOB_TOUCH && row->facts.state == WEIR_JOB_RESERVED &&
+           row->key.again != 0 && row->key.again == row->facts.token;
 }
 
 /* What an event becomes after a put during the run. The body is that of the put, so that no run
  * begins before its time: a retry waits for both times, and so does a run after a lost lease. */
-static struct weiri_job_step step_with_key(const struct weiri_row *row, const struct weiri_key *key,
+static struct weiri_job_step step_with_key(const struct weiri_row *row,
                                            const struct weiri_job_step *asked)
 {
+    const struct weiri_key *key = &row->key;
     struct weiri_job_step step = *asked;
-    if (!has_put_during(row, key)) {
+    if (!has_put_during(row, asked->event)) {
         return step;
     }
     bool is_expired = asked->event == WEIRI_JOB_EXPIRE;
@@ -145,16 +149,15 @@ static struct weiri_job_step step_with_key(const struct weiri_row *row, const st
 
 /* What follows a step for the job's key and attempts. */
 static int finish_step(struct weiri_store *store, const struct weiri_row *row,
-                       enum weiri_job_event event, uint32_t attempts, const struct weiri_key *key,
-                       int64_t now_ns)
+                       enum weiri_job_event event, uint32_t attempts, int64_t now_ns)
 {
     int code = SQLITE_OK;
     if (event == WEIRI_JOB_RENEW && attempts > 0) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, WEIRI_VALUES(row->number));
     }
     bool has_ended = row->facts.state == WEIRI_JOB_GONE || row->facts.state >= WEIR_JOB_BURIED;
-    return code == SQLITE_OK && has_ended && key->is_there
-               ? weiri_key_release(store, row->number, key, now_ns)
+    return code == SQLITE_OK && has_ended && row->key.is_there
+               ? weiri_key_release(store, row->number, &row->key, now_ns)
                : code;
 }
 
@@ -164,13 +167,9 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
 {
     enum weir_job_state before = row->facts.state;
     uint32_t attempts = row->facts.attempts;
-    struct weiri_key key = {.is_there = false};
-    int code = concerns_key(asked->event) ? weiri_key_find(store, row->number, &key) : SQLITE_OK;
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    bool takes_again = has_put_during(row, &key);
-    struct weiri_job_step own = step_with_key(row, &key, asked);
+    bool takes_again = has_put_during(row, asked->event);
+    struct weiri_job_step own = step_with_key(row, asked);
+    int code = SQLITE_OK;
     const struct weiri_job_step *step = &own;
     if (own.event == WEIRI_JOB_DONE) {
         struct weiri_policy policy;
@@ -188,6 +187,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (status != WEIR_OK) {
         return SQLITE_OK;
     }
+    row->progress = step->event == WEIRI_JOB_RESERVE ? -1 : row->progress;
     bool runs_again = asked->event == WEIRI_JOB_DONE && step->event == WEIRI_JOB_RENEW;
     if (runs_again || (row->facts.state == WEIR_JOB_ARCHIVED && reason == NULL)) {
         reason = ""; /* what it failed of before is no result, nor the next run's reason */
@@ -210,7 +210,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (code == SQLITE_OK && takes_again) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_AGAIN, WEIRI_VALUES(row->number));
     }
-    return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, &key, now_ns) : code;
+    return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, now_ns) : code;
 }
 
 int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,

@@ -13,10 +13,24 @@
 /* The reason of a job that was buried for its body, or is shown with a damaged one. */
 extern const char weiri_damage_reason[];
 
+/* The key of a job. */
+struct weiri_key {
+    bool is_there;
+    int64_t until_ns;
+    uint64_t again; /* the token of the run that another is to follow; 0: none */
+    int64_t again_at_ns;
+};
+
 struct weiri_row {
     int64_t number;
     int64_t tube;
     struct weiri_job_facts facts;
+    int32_t priority;
+    int32_t progress; /* -1: none was told */
+    int64_t created_ns;
+    int64_t started_ns;
+    int64_t owner;
+    struct weiri_key key;
 };
 
 /* What a transaction changes about one tube, added up until it is written. Starts all zero. */
@@ -32,8 +46,8 @@ struct weiri_tally {
     int64_t lease_ns;   /* earliest end of those that became reserved; 0: none */
 };
 
-/* Reads the columns id, tube, state, run_at, ttr, attempts, lease, token of a statement's row.
- * SQLITE_CORRUPT if they are invalid. */
+/* Reads the columns WEIRI_SQL_JOB of a statement's row, but for its texts. SQLITE_CORRUPT: they are
+ * invalid. */
 int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row);
 
 /* SQLITE_ROW: found; SQLITE_DONE: no such job. */

@@ -16,12 +16,8 @@ struct plan_row {
 TEST(plans, "each statement walks the one index made for it, in order, without sorting")
 {
     static const struct plan_row rows[] = {
-        {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND run_at<?)"},
-        {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
-        {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
         {WEIRI_SQL_FIRST_DELAYED, "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=?)"},
         {WEIRI_SQL_FIRST_LEASE, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
-        {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_SAVE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -40,7 +36,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_DELETE_ATTEMPTS, "SEARCH attempts USING PRIMARY KEY (job=?)"},
         {WEIRI_SQL_LAST_OUTCOME, "SEARCH attempts USING PRIMARY KEY (job=?)"},
         {WEIRI_SQL_FIND_KEY, "SEARCH keys USING PRIMARY KEY (tube=? AND key=?)"},
-        {WEIRI_SQL_KEY_OF_JOB, "SEARCH keys USING INDEX keys_job (job=?)"},
         {WEIRI_SQL_RUN_AGAIN, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_KEEP_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_DELETE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
@@ -65,7 +60,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_NOTE_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_COUNT_ARCHIVED, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_OLDEST_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=? AND lease<?)"},
         {WEIRI_SQL_PEEK_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
     };
@@ -102,14 +96,30 @@ static void expect_steps(enum weiri_sql which, const char *const *steps, size_t 
     weir_broker_close(broker);
 }
 
+TEST(plan_of_rows, "jobs are read in the order of one index, each with its key by another")
+{
+    static const struct plan_row rows[] = {
+        {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND run_at<?)"},
+        {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
+        {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
+        {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_OLDEST_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=? AND lease<?)"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const steps[] = {rows[i].plan,
+                                     "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN"};
+        expect_steps(rows[i].which, steps, 2);
+    }
+}
+
 TEST(plan_of_pick, "the next job is the first of one index, its key the one of another, and the "
                    "store's name is read once")
 {
-    static const char *const steps[] = {
-        "SEARCH jobs USING INDEX jobs_ready (tube=?)", "CORRELATED SCALAR SUBQUERY 1",
-        "SEARCH keys USING COVERING INDEX keys_job (job=?)", "SCALAR SUBQUERY 2",
-        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
-    expect_steps(WEIRI_SQL_PICK, steps, 5);
+    static const char *const steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=?)",
+                                        "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN",
+                                        "SCALAR SUBQUERY 1",
+                                        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_PICK, steps, 4);
 }
 
 TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")

@@ -21,10 +21,14 @@
 #define WEIRI_SQL_IDENTITY                                                                         \
     "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
     "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
-#define WEIRI_SQL_PICK_COLUMNS                                                                     \
-    "jobs.id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, "       \
-    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id), " WEIRI_SQL_IDENTITY          \
-        WEIRI_SQL_WORDS
+/* A job with its key, and what is shown of it besides (row.c, copy.c). */
+#define WEIRI_SQL_JOB                                                                              \
+    "jobs.id, jobs.tube, state, run_at, ttr, attempts, lease, token, priority, created, started, " \
+    "owner, progress, reason, key, until, again, again_at" WEIRI_WORD_FIELDS(                      \
+        WEIRI_SQL_JOBS_COLUMN)
+#define WEIRI_SQL_JOBS_COLUMN(name, kind, limit, feature) ", jobs.\"" #name "\""
+#define WEIRI_SQL_KEY " LEFT JOIN keys INDEXED BY keys_job ON job = jobs.id "
+#define WEIRI_SQL_SHOWN WEIRI_SQL_JOB ", " WEIRI_SQL_IDENTITY
 /* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
  * of them; and that of the ready job that is next. ?1: the time now. */
 #define WEIRI_SQL_SELECT_TUBES                                                                     \
@@ -61,29 +65,24 @@
       "owner, reason" WEIRI_SQL_WORDS                                                              \
       ") VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                  \
     X(ADD_BODY, "INSERT INTO bodies(id, checksum, body, told, origin) VALUES(?1, ?2, ?3, ?4, ?5)") \
-    X(LOAD, "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1") \
-    X(SAVE,                                                                                        \
-      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, owner "     \
-      "= coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "              \
-      "started), progress = iif(?9 IS NULL, progress, NULL) WHERE id = ?1")                        \
-    X(SET_PROGRESS, "UPDATE jobs SET progress = ?2 WHERE id = ?1")                                 \
+    X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY "WHERE jobs.id = ?1")               \
+    X(SAVE, "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "     \
+            "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "  \
+            "started), progress = ?10 WHERE id = ?1")                                              \
     X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
-    X(DUE, "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "     \
-           "jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3") \
-    X(EXPIRED,                                                                                     \
-      "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "          \
-      "jobs_reserved WHERE state = 3 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
-    X(PICK, "SELECT " WEIRI_SQL_PICK_COLUMNS                                                       \
-            " FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "                      \
-            "ORDER BY priority, run_at, id LIMIT ?2")                                              \
+    X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \
+           "WHERE state = 1 AND jobs.tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")         \
+    X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved" WEIRI_SQL_KEY         \
+               "WHERE state = 3 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
+    X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_KEY             \
+            "WHERE state = 2 AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT ?2")      \
     /* Without those of groups that have ?3 reserved jobs. */                                      \
-    X(PICK_GROUPED,                                                                                \
-      "SELECT " WEIRI_SQL_PICK_COLUMNS                                                             \
-      " FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "                            \
-      "AND (\"group\" IS NULL OR \"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY "         \
-      "jobs_group WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" "     \
-      "HAVING count(*) >= ?3)) ORDER BY priority, run_at, id LIMIT ?2")                            \
+    X(PICK_GROUPED, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_KEY     \
+                    "WHERE state = 2 AND jobs.tube = ?1 AND (jobs.\"group\" IS NULL OR "           \
+                    "jobs.\"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY jobs_group "     \
+                    "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" "  \
+                    "HAVING count(*) >= ?3)) ORDER BY priority, run_at, jobs.id LIMIT ?2")         \
     X(COUNT_GROUP,                                                                                 \
       "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT "      \
       "NULL AND tube = ?1 AND \"group\" = ?2")                                                     \
@@ -94,14 +93,12 @@
     X(FIRST_LEASE,                                                                                 \
       "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 ORDER "       \
       "BY lease LIMIT 1")                                                                          \
-    X(FIRST_BURIED,                                                                                \
-      "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "          \
-      "jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3")                            \
+    X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried" WEIRI_SQL_KEY      \
+                    "WHERE state = 4 AND jobs.tube = ?1 ORDER BY jobs.id LIMIT ?3")                \
     X(TUBES, WEIRI_SQL_SELECT_TUBES "ORDER BY name")                                               \
     X(TUBE, WEIRI_SQL_SELECT_TUBES "WHERE name = ?2")                                              \
-    X(PEEK,                                                                                        \
-      "SELECT " WEIRI_SQL_PICK_COLUMNS ", name, owner, started, progress FROM jobs JOIN tubes ON " \
-      "tubes.id = tube WHERE jobs.id = ?1")                                                        \
+    X(PEEK, "SELECT " WEIRI_SQL_SHOWN ", name FROM jobs" WEIRI_SQL_KEY                             \
+            "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1")                               \
     X(PEEK_DELAYED,                                                                                \
       "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at "      \
       "> ?2 ORDER BY run_at LIMIT ?3")                                                             \
@@ -153,7 +150,6 @@
     X(LAST_OUTCOME, "SELECT outcome, max(number) FROM attempts WHERE job = ?1")                    \
     /* The job of a key that is only throttled any more is negative. */                            \
     X(FIND_KEY, "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2")                        \
-    X(KEY_OF_JOB, "SELECT until, again, again_at FROM keys INDEXED BY keys_job WHERE job = ?1")    \
     X(TAKE_KEY,                                                                                    \
       "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) VALUES(?1, ?2, "        \
       "?3, ?4, 0, 0)")                                                                             \
@@ -171,11 +167,11 @@
     X(RENEW_JOB, "UPDATE jobs SET (priority, ttr, reason" WEIRI_SQL_WORDS                          \
                  ") = (?2, ?3, ''" WEIRI_SQL_PARAMETERS ") WHERE "                                 \
                  "id = ?1")                                                                        \
-    X(IS_IDENTITY, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2")             \
     /* Later than before, also where the wall clock was set back. */                               \
     X(NEW_IDENTITY,                                                                                \
       "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + (random() & "            \
       "0xfffffff)) WHERE id = ?1")                                                                 \
+    X(IS_IDENTITY, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2")             \
     X(RENEW_BODY,                                                                                  \
       "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4, origin = ?5 WHERE id = ?1")          \
     X(SAVE_SCHEDULE,                                                                               \
@@ -225,8 +221,8 @@
     X(NOTE_POLICY, "UPDATE policies SET buried = ?2, dropped = ?3 WHERE tube = ?1")                \
     X(COUNT_ARCHIVED, "UPDATE policies SET archived = archived + ?2 WHERE tube = ?1")              \
     X(OLDEST_ARCHIVED,                                                                             \
-      "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs INDEXED BY "          \
-      "jobs_archived WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
+      "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_archived" WEIRI_SQL_KEY                  \
+      "WHERE state = 5 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")                \
     X(PEEK_ARCHIVED,                                                                               \
       "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY "       \
       "lease DESC LIMIT ?3")                                                                       \
