@@ -23,8 +23,8 @@ static int send_mail(weir_context *context, const struct weir_job *job, void *ar
 
 static enum weir_status put_mails(weir_broker *broker, struct weir_error *error)
 {
-    const struct weir_body now = {"anna@example.org", 16};
-    const struct weir_body later = {"bert@example.org", 16};
+    const struct weir_body now = {"anna@example.org", 16, NULL};
+    const struct weir_body later = {"bert@example.org", 16, NULL};
     const struct weir_put_options half_a_second = {.delay_ns = WEIR_MS(500)};
     struct weir_job_id id;
     enum weir_status status =

@@ -62,7 +62,7 @@ static int handle(weir_context *context, const struct weir_job *job, void *arg)
 
 static enum weir_status run(weir_broker *broker, struct account *account, struct weir_error *error)
 {
-    const struct weir_body body = {"pay in 10", 9};
+    const struct weir_body body = {"pay in 10", 9, NULL};
     struct weir_consumer_options options = {0};
     options.handler = handle;
     options.arg = account;

@@ -58,7 +58,7 @@ static enum weir_status order(struct shop *shop, const char *item, int pieces)
 {
     char text[100];
     (void)snprintf(text, sizeof(text), "%d %s", pieces, item);
-    const struct weir_body body = {text, strlen(text)};
+    const struct weir_body body = {text, strlen(text), NULL};
     enum weir_status status = weir_transaction_begin(shop->transaction, &shop->error);
     if (status == WEIR_OK) {
         status =

@@ -12,7 +12,7 @@
 
 static struct weir_body text(const char *words)
 {
-    return (struct weir_body){words, strlen(words)};
+    return (struct weir_body){words, strlen(words), NULL};
 }
 
 static int64_t wall_now(void)

@@ -39,7 +39,7 @@ static enum weir_status run(weir_broker *broker, struct report *report, struct w
     schedule.name = "report";
     schedule.tube = "reports";
     schedule.interval_ns = WEIR_MS(100); /* or: schedule.cron = "30 2 * * *" */
-    schedule.body = (struct weir_body){"all is well", 11};
+    schedule.body = (struct weir_body){"all is well", 11, NULL};
     struct weir_consumer_options options = {0};
     options.handler = make_report;
     options.arg = report;

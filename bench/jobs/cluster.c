@@ -17,7 +17,7 @@
 #define WORKERS 16
 
 static char text[BENCH_JOBS_BODY];
-static const struct weir_body body = {text, sizeof(text)};
+static const struct weir_body body = {text, sizeof(text), NULL};
 
 /* A broker on the servers; options are those of its URL. */
 static weir_broker *open_broker(const char *options)

@@ -27,7 +27,7 @@ enum {
 };
 
 static char text[BENCH_JOBS_BODY];
-static const struct weir_body body = {text, sizeof(text)};
+static const struct weir_body body = {text, sizeof(text), NULL};
 
 static void path_of(const char *name, char path[512])
 {

@@ -49,9 +49,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
 
 /** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not have
  * had a job. They keep all but their tube: ids, run times, keys, attempts, reasons. ret_statuses
- * has WEIR_EBUSY also where a job of that tube has the same key, and WEIR_ESTATE for an archived
- * job. All are moved in one transaction. For another broker see weir_broker_move(). Errors: as
- * weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster). */
+ * has WEIR_EBUSY also where a job of that tube has the same key or put_id, and WEIR_ESTATE for an
+ * archived job. All are moved in one transaction. For another broker see weir_broker_move().
+ * Errors: as weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               const char *tube,
@@ -64,8 +64,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broke
  * end. Jobs may be late when a pause ends (weir/policy.h, `late` of a cluster): of one that is
  * longer than they may be, the broker's log warns. Errors: WEIR_EINVAL (tube), WEIR_ETOOBIG (tube),
  * WEIR_ERANGE (a negative time), WEIR_ENOTFOUND (no job was ever put into the tube), WEIR_EACCESS
- * (read-only), those of the storage; WEIR_EUNKNOWN where some nodes did not answer (ret_error says
- * which). */
+ * (read-only), those of the storage, WEIR_EUNKNOWN (ret_error says which nodes did not answer). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, const char *tube,
                                                            int64_t duration_ns,
                                                            struct weir_error *ret_error);
@@ -118,8 +117,7 @@ typedef int weir_attempt_fn(const struct weir_attempt *attempt, void *arg);
 /** Calls back for the attempts of a job that failed, the first one first. Kept are the first and
  * the last ones, at most WEIR_ATTEMPTS_MAX, until the job is done or removed, also after a kick;
  * what ended on a full disk is not. They are written with the change that they tell of. Errors:
- * WEIR_EINVAL (malformed id), WEIR_ENOTFOUND, WEIR_ENOTSUP (a cluster keeps none), those of the
- * storage. */
+ * WEIR_EINVAL (malformed id), WEIR_ENOTFOUND, WEIR_ENOTSUP (a cluster), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_attempts(weir_broker *broker, const char *id,
                                                               weir_attempt_fn *fn, void *arg,
                                                               struct weir_error *ret_error);
@@ -228,11 +226,10 @@ struct weir_finding {
 /** Receives one finding. */
 typedef int weir_finding_fn(const struct weir_finding *finding, void *arg);
 
-/** Checks a broker as a whole and calls back for each finding; changes nothing. Of an SQLite store
- * it reads the whole file, with all bodies, beside those who use it; the log grows meanwhile. It
- * waits for the store's lock for the time limit of weir_broker_open() where others have it. Of a
- * cluster it asks every server twice, a second apart. Errors: WEIR_EINVAL, those of the storage;
- * damage is a finding. */
+/** Checks a broker as a whole and calls back for each finding, such as damage; changes nothing. Of
+ * an SQLite store it reads all, bodies too, beside those who use it; the log grows meanwhile. It
+ * waits for the store's lock for the time limit of weir_broker_open() where others have it. A
+ * cluster's servers are asked twice, a second apart. Errors: WEIR_EINVAL, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn,
                                                            void *arg, struct weir_error *ret_error);
 
@@ -266,10 +263,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_repair(weir_broker *broker,
                                                             struct weir_error *ret_error);
 
 /** Gives the space of deleted jobs back to the disk, which a store otherwise keeps and uses again.
- * Writes the store anew, so it needs as much space again, in the store's folder and in that for
- * temporary files, and others that write wait: to their busy_ns. Readers may put the end off until
- * the next checkpoint. ret_before and ret_after (may be NULL): the bytes of its file. Errors: as
- * weir_broker_repair(). */
+ * Writes the store anew, so it needs as much space again, in its folder and in that for temporary
+ * files, and others that write wait: to their busy_ns. Readers may put the end off to the next
+ * checkpoint. ret_before, ret_after (may be NULL): its bytes. Errors: as weir_broker_repair(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_shrink(weir_broker *broker,
                                                             uint64_t *ret_before,
                                                             uint64_t *ret_after,

@@ -22,19 +22,17 @@ WEIR_BEGIN_DECLS
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
  * after fork(): WEIR_EFORKED, and nothing is touched. Nor may a child open a store where its parent
  * had one open at the fork: fork (daemon(3), too) before you open a store, or exec. Functions read
- * and write the disk, and so block. Puts of several threads at the same time share one transaction
- * and one flush.
+ * and write the disk, and so block. Puts of several threads at a time share one transaction and
+ * flush.
  *
  * Every function of jobs that has a ret_error (which may be NULL) is WEIR_EINVAL where a pointer
  * that it needs is NULL, and WEIR_EFORKED in a child. "Those of the storage" are WEIR_EIO,
  * WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT and WEIR_ENOMEM, in a
- * cluster WEIR_EUNAVAILABLE (too few nodes answered, and nothing was done) and WEIR_EUNKNOWN (it
- * may have been done).
+ * cluster WEIR_EUNAVAILABLE (too few nodes answered: nothing was done), WEIR_EUNKNOWN (it may be).
  *
  * A function that a call is given, which receives one tube, job, attempt and so on, runs on the
  * caller's thread with no lock held, once for each; what it receives is valid during the call. It
- * returns 0 to go on, anything else to end. It may take any time, and call anything but
- * weir_broker_close().
+ * returns 0 to go on, anything else to end. It may take long, and call all but weir_broker_close().
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
@@ -95,8 +93,8 @@ enum weir_broker_flags {
  * (not ours, or of another version), WEIR_ECORRUPT (damaged; its log is missing, or is another
  * store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file
  * system; a file that is mounted without its folder), WEIR_EFORKED (a child of a process that had a
- * store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing is
- * created or changed.
+ * store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing
+ * changes.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster of beanstalkds. A node is HOST, HOST:PORT
  * (11300), [IPV6]:PORT, or a unix socket's path with its slashes written %2F; there are at most 64,
@@ -119,8 +117,8 @@ enum weir_broker_flags {
  *
  * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL (the text
  * has the piece and its offset), WEIR_ERANGE (remember), WEIR_ENOTSUP (TLS, options of a store), of
- * hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO; WEIR_ETHREAD, WEIR_EIO (no descriptors
- * are left), WEIR_ENOMEM.
+ * hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO; WEIR_ETHREAD, WEIR_EIO (no descriptors),
+ * WEIR_ENOMEM.
  *
  * claims is `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
  * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
@@ -168,8 +166,7 @@ enum weir_duplicate {
 /** "refuse", "replace", "keep", "debounce", "throttle", "again"; "?" for anything else. */
 WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
 
-/** How to put a job. Zero means the default of every field. Keys, headers and groups are
- * WEIR_ENOTSUP on a cluster. */
+/** How to put a job; zero: the default. Key, headers, group, put_id: WEIR_ENOTSUP in a cluster. */
 struct weir_put_options {
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
     int64_t delay_ns;  /**< Time from the call before which it does not run; not with run_at_ns. */
@@ -186,6 +183,8 @@ struct weir_put_options {
     const char *group;   /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: the tube's policy may
                               limit how many jobs of a group run at once (group_limit); borrowed, or
                               copied by a producer; NULL: none. */
+    const char *put_id;  /**< By which a repeat of the put of one job is known: 1 to 240 bytes of
+                              visible ASCII, for ever its own, as a UUID; borrowed; NULL: none. */
 };
 
 /** Flags of a put. */
@@ -195,8 +194,9 @@ enum weir_put_flags {
 
 /** A body to put. */
 struct weir_body {
-    const void *data; /**< The bytes; borrowed. */
-    size_t size;      /**< Their count. */
+    const void *data;                       /**< The bytes; borrowed. */
+    size_t size;                            /**< Their count. */
+    const struct weir_put_options *options; /**< Its own; borrowed; NULL: those of the call. */
 };
 
 /** Puts count jobs: all are on stable storage when it returns WEIR_OK, or none is. Up to 100 are
@@ -204,9 +204,18 @@ struct weir_body {
  * seen, and run, before all are put. After a failure those that no worker has are taken back; where
  * that fails as well it is WEIR_EIO, and if the process dies some may be left. A full disk
  * (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids. options may be NULL.
- * Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key, headers, the group),
- * WEIR_EBUSY (a job has the key), WEIR_ENOTSUP, WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, those of the
- * storage. */
+ * Bodies with options of their own are one transaction, and an error has the number of its body.
+ *
+ * A put whose answer was lost is repeated with its put_id. Where the tube has the job of it, the
+ * repeat changes nothing, whatever its other options, and has the id of that job, which is on
+ * stable storage then; WEIR_EBUSY: that has another body or other headers. The job counts until it
+ * is done, removed, or moved to another tube or broker, and an archived one (weir/policy.h) for 10
+ * minutes after its end: one that was done and deleted is put again. A put_id is looked for before
+ * a key. A put by key that gives a job another body, or asks for one more run, replaces its put_id,
+ * also by none; another that finds a job leaves none.
+ * Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (a
+ * job has the key, or the put_id with another body), WEIR_ENOTSUP, WEIR_EPAST, WEIR_ERANGE,
+ * WEIR_EACCESS, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,
@@ -218,8 +227,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
  * be NULL): how many; an unknown tube has none. Their attempts stay: one that had its last has one
  * more. In a cluster with claims all copies of a job are kicked, and its attempts begin anew.
  * Errors: WEIR_EINVAL and WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; with
- * WEIR_EUNKNOWN ret_count is set: a node did not answer, and a copy of what was kicked may stay
- * buried there. */
+ * WEIR_EUNKNOWN ret_count is set: a node did not answer, and a copy of it may stay buried there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);

@@ -38,14 +38,13 @@ typedef struct weir_consumer weir_consumer;
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
 /** Tells of each run after it, on the worker's thread; on another of the consumer's, and later,
- * where a server of a cluster is slow to answer the run's end. status is the handler's; run_ns how
- * long it ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason
- * says why a run failed, and of one that succeeded its result, or "": what it told
- * (weir_context_explain()), else of a failure its status. It also tells of each job that the store
- * buried without a run, as WEIR_RUN_BURIED with run_ns 0, on any thread of the consumer. status is
- * WEIR_ELEASELOST (the last of its attempts ended with its worker) or WEIR_ECORRUPT (its body is
- * damaged). Such a job has no body here. Where there is no after_run, and of a cluster, the log
- * tells of these. */
+ * where a cluster is slow to answer the run's end. status is the handler's; run_ns how long it ran;
+ * delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason says why a
+ * run failed, and of one that succeeded its result, or "": what it told (weir_context_explain()),
+ * else of a failure its status. It also tells of each job that the store buried without a run, as
+ * WEIR_RUN_BURIED with run_ns 0, on any thread of the consumer. status is WEIR_ELEASELOST (the last
+ * of its attempts ended with its worker) or WEIR_ECORRUPT (its body is damaged). Such a job has no
+ * body here. Where there is no after_run, and of a cluster, the log tells of these. */
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 
@@ -122,8 +121,7 @@ enum weir_consumer_flags {
 /** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
  * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ETOOBIG (tube),
- * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_EACCESS (the broker is read-only),
- * WEIR_ENOMEM. */
+ * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_EACCESS (read-only), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);

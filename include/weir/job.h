@@ -28,6 +28,7 @@ WEIR_BEGIN_DECLS
 #define WEIR_HEADERS_SIZE_MAX 4096               /**< Most bytes of a job's headers. */
 #define WEIR_HEADER_NAME_MAX 64                  /**< Most bytes of the name of one. */
 #define WEIR_GROUP_SIZE_MAX 200                  /**< Most bytes of a job's group. */
+#define WEIR_PUT_ID_SIZE_MAX 240                 /**< Most bytes of a put's id. */
 #define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20) /**< Largest body. */
 
 /** Where a job is in its life. */
@@ -64,8 +65,7 @@ struct weir_job_id {
     char text[WEIR_JOB_ID_SIZE]; /**< NUL-terminated. */
 };
 
-/** A job as a handler or a peek sees it. All pointers are borrowed and valid as long as the call
- * that gave the job says. */
+/** A job as a handler or a peek sees it. Its pointers are borrowed, and valid as its call says. */
 struct weir_job {
     const char *id;     /**< Its name. */
     const char *tube;   /**< Its tube. */
@@ -95,20 +95,19 @@ struct weir_job {
                               (weir_job_header()); "": none. NULL: not known. */
     const char *group;   /**< Of an SQLite store: its group; NULL: none. */
     /** A name of the work, for effects that are to happen once: a key for a service that does a
-     * request once, or kept beside the effect, in one transaction. Equal for all copies of a job,
-     * all its attempts, and after kicks, returns and moves to other tubes. No other job has it, of
-     * this store, of one restored from a backup, or of another. A put by key that gives the job
-     * another body or asks for one more run gives it a new one; so does a move to another broker.
-     * At most 233 bytes of visible ASCII; "": of a job whose body was not read. Of a cluster: jobs
-     * of a tube with one body for one nanosecond are one job to Redis, and have one. */
+     * request once, or kept beside the effect, in one transaction. It is the put_id, if the job has
+     * one. Equal for all copies of a job, all its attempts, and after kicks, returns and moves, but
+     * one to a cluster. No other job has it, of this store, of one restored from a backup, or of
+     * another. A put by key that gives the job another body or asks for one more run gives it a new
+     * one. At most 240 bytes of visible ASCII; "": of a job whose body was not read. Of a cluster:
+     * equal bodies of a tube for one nanosecond are one job to Redis, and have one. */
     const char *identity;
 };
 
 /** Checks headers: lines NAME=VALUE, each ended by a newline. A name has 1 to 64 bytes out of a-z,
  * 0-9 and -, and stands once; a value has any bytes but newlines and NULs; all have at most
  * WEIR_HEADERS_SIZE_MAX. "" is valid. Errors: WEIR_EINVAL (NULL, a line that is none, a name twice,
- * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL) receives the offset of the
- * fault. */
+ * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL): of the fault. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_headers_check(const char *headers,
                                                             size_t *ret_offset);
 

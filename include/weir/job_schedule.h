@@ -59,7 +59,7 @@ struct weir_job_schedule_options {
     int64_t interval_ns; /**< Between firings; at least 100 ms; 0: those of cron. */
     int64_t first_at_ns; /**< The first firing, or with cron the earliest time of it; 0: interval_ns
                               from now, or the next firing of cron. */
-    struct weir_body body;   /**< Of each job. */
+    struct weir_body body;   /**< Of each job; without options. */
     int64_t ttr_ns;          /**< Of each job; 0: 60 s; at least 100 ms. */
     int32_t priority;        /**< Of each job. */
     enum weir_missed missed; /**< What becomes of missed firings. */

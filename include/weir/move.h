@@ -42,13 +42,14 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * that is repeated knows such a job again: an SQLite target keeps one, and a cluster with claims
  * runs it once. A cluster without claims may run it again.
  *
- * Body, run time, priority and TTR are kept. The id is a new one, attempts begin anew, and keys are
- * left. Jobs of SQLite stores may have equal bodies and run times, so each that goes to a cluster
- * gets its number in nanoseconds and, by its store, up to 100 ms added to its run time; from
- * cluster to cluster a job gets up to 1 ms. A job that is overdue by more than half of the target's
- * `late` gets the present as its run time, from a store to a cluster in the source first: it would
- * be late there. From cluster to cluster it does not. So does a ready job whose run time lies
- * ahead, since the clock was set back: it would be delayed.
+ * Body, run time, priority and TTR are kept; so is the identity, as put_id, but by a cluster. A job
+ * is left where another one has that with another body. The id is a new one, attempts begin anew,
+ * and keys are left. Jobs of SQLite stores may have equal bodies and run times, so each that goes
+ * to a cluster gets its number in nanoseconds and, by its store, up to 100 ms added to its run
+ * time; from cluster to cluster a job gets up to 1 ms. A job that is overdue by more than half of
+ * the target's `late` gets the present as its run time, from a store to a cluster in the source
+ * first: it would be late there. From cluster to cluster it does not. So does a ready job whose run
+ * time lies ahead, since the clock was set back: it would be delayed.
  *
  * One move at a time leaves an SQLite store: another one is WEIR_EBUSY, and the error names the
  * process. Workers may go on meanwhile. A job that one of them takes from an SQLite source, or that

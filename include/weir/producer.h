@@ -14,16 +14,15 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * A producer puts jobs into one tube. Its verbs are those of go-queue's dq. Thread-safe but for
- * close. */
+ * A producer puts jobs into one tube, with the verbs of go-queue's dq. Thread-safe but close. */
 
 /** A producer. Opaque. */
 typedef struct weir_producer weir_producer;
 
 /** Makes a producer of a tube. The broker is borrowed. options (may be NULL) are the defaults of
  * its puts, and are copied with their headers and group; run_at_ns and delay_ns must be 0, key
- * NULL. Returns owned: weir_producer_close(). Does not touch the disk. Errors: WEIR_EINVAL (tube,
- * options), WEIR_ETOOBIG (tube, headers, group), WEIR_ERANGE (a time), WEIR_ENOMEM. */
+ * and put_id NULL. Returns owned: weir_producer_close(). Does not touch the disk. Errors:
+ * WEIR_EINVAL and WEIR_ETOOBIG (tube, options), WEIR_ERANGE (a time), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
                                                             const struct weir_put_options *options,
                                                             weir_producer **ret_producer,

@@ -140,7 +140,7 @@ int batch_flush(struct batch *batch, weir_broker *broker)
     } else {
         const char *at = batch->bytes;
         for (size_t i = 0; i < batch->count; i++) {
-            bodies[i] = (struct weir_body){at, batch->sizes[i]};
+            bodies[i] = (struct weir_body){at, batch->sizes[i], NULL};
             at += batch->sizes[i];
         }
         struct weir_error error = {0};

@@ -154,7 +154,7 @@ static int measure_disk(struct bench *bench)
 static int put_alone(size_t piece, void *arg)
 {
     struct bench *bench = arg;
-    const struct weir_body body = {bench->body, bench->size};
+    const struct weir_body body = {bench->body, bench->size, NULL};
     enum weir_status status = WEIR_OK;
     (void)piece;
     while (status == WEIR_OK && !is_over(bench)) {
@@ -172,7 +172,7 @@ static int put_batches(size_t piece, void *arg)
     enum weir_status status = WEIR_OK;
     (void)piece;
     for (size_t i = 0; i < BATCH; i++) {
-        bodies[i] = (struct weir_body){bench->body, bench->size};
+        bodies[i] = (struct weir_body){bench->body, bench->size, NULL};
     }
     while (status == WEIR_OK && !is_over(bench)) {
         int64_t before = now();
@@ -273,7 +273,8 @@ static int measure_starts(struct bench *bench)
     enum weir_status status = start_consumer(bench, 1, 0, &consumer);
     size_t count = 0;
     while (count < STARTS && status == WEIR_OK && !atomic_load(&is_ended)) {
-        const struct weir_body body = {text, (size_t)snprintf(text, sizeof(text), "%zu", ++count)};
+        const struct weir_body body = {text, (size_t)snprintf(text, sizeof(text), "%zu", ++count),
+                                       NULL};
         int64_t before = now();
         status =
             weir_broker_put(bench->store.broker, bench->tube, &body, 1, NULL, NULL, &bench->error);

@@ -72,7 +72,7 @@ static enum weir_status put(struct demo *demo, const char *tube, const char *tex
                             const char *key)
 {
     struct weir_put_options options = {0};
-    const struct weir_body body = {text, strlen(text)};
+    const struct weir_body body = {text, strlen(text), NULL};
     options.delay_ns = delay_ns;
     options.key = key;
     return weir_broker_put(demo->store.broker, tube, &body, 1, &options, NULL, &demo->error);
@@ -138,7 +138,7 @@ static enum weir_status make_schedules(struct demo *demo)
         options.tube = schedules[i].tube;
         options.cron = schedules[i].cron;
         options.interval_ns = schedules[i].cron == NULL ? WEIR_SECONDS(15) : 0;
-        options.body = (struct weir_body){options.name, strlen(options.name)};
+        options.body = (struct weir_body){options.name, strlen(options.name), NULL};
         options.flags = WEIR_SCHEDULE_NO_OVERLAP;
         status = weir_broker_schedule_put(demo->store.broker, &options, &demo->error);
     }

@@ -169,7 +169,8 @@ int part_schedule(const struct setup *setup, const struct section *section,
     *options = (struct weir_job_schedule_options){0};
     options->name = section->title;
     options->tube = text_of(section, "tube");
-    options->body = (struct weir_body){body != NULL ? body : "", body != NULL ? strlen(body) : 0};
+    options->body =
+        (struct weir_body){body != NULL ? body : "", body != NULL ? strlen(body) : 0, NULL};
     int code = apply(setup, section, schedule_entry_set, options);
     int checked = schedule_entry_check(options, place.text, "");
     code = code != EX_OK ? code : checked;

@@ -78,6 +78,13 @@ static int read_mode(const char *name, const char *text, enum weir_duplicate *re
                   name, quote(text).text);
 }
 
+static int check_text(const char *name, const char *text, size_t most)
+{
+    return text[0] != '\0' && strlen(text) <= most
+               ? EX_OK
+               : report(EX_USAGE, "%s: %s: expected 1 to %zu bytes", name, quote(text).text, most);
+}
+
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct put *put = arg;
@@ -100,17 +107,16 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         return read_durability(name, text, &put->durability);
     case PUT_GROUP:
         put->options.group = text;
-        if (text[0] == '\0' || strlen(text) > WEIR_GROUP_SIZE_MAX) {
-            return report(EX_USAGE, "%s: %s: expected 1 to %d bytes", name, quote(text).text,
-                          WEIR_GROUP_SIZE_MAX);
-        }
-        return EX_OK;
+        return check_text(name, text, WEIR_GROUP_SIZE_MAX);
     case PUT_HEADER:
         put->options.headers = put->headers;
         return add_header(name, text, put->headers);
     case PUT_UNIQUE:
         put->options.key = text;
-        return EX_OK;
+        return check_text(name, text, WEIR_KEY_SIZE_MAX);
+    case PUT_PUT_ID:
+        put->options.put_id = text;
+        return check_text(name, text, WEIR_PUT_ID_SIZE_MAX);
     case PUT_ON_DUPLICATE:
         return read_mode(name, text, &put->options.on_duplicate);
     case PUT_UNIQUE_FOR:
@@ -174,13 +180,9 @@ static int check_key(const struct put *put)
         return report(EX_USAGE, "%s: without --unique; expected a key",
                       options->on_duplicate != 0 ? "--on-duplicate" : "--unique-for");
     }
-    if (options->key != NULL &&
-        (options->key[0] == '\0' || strlen(options->key) > WEIR_KEY_SIZE_MAX)) {
-        return report(EX_USAGE, "--unique: %s: expected 1 to %d bytes", quote(options->key).text,
-                      WEIR_KEY_SIZE_MAX);
-    }
-    if (options->key != NULL && put->pieces) {
-        return report(EX_USAGE, "--unique: beside --lines; expected one job for a key");
+    if ((options->key != NULL || options->put_id != NULL) && put->pieces) {
+        return report(EX_USAGE, "%s: beside --lines; expected one job for it",
+                      options->key != NULL ? "--unique" : "--put-id");
     }
     if (is_throttled != (options->key_ns != 0)) {
         return report(EX_USAGE, "--unique-for: expected it with --on-duplicate throttle, and only "
@@ -297,14 +299,9 @@ static int put_input(const struct put *put, struct batch *batch, struct store *s
 static int put_body(const char *body, struct batch *batch, struct store *store,
                     const struct arguments *arguments)
 {
-    size_t size = strlen(body);
-    if (size > STORE_BODY_SIZE_MAX) {
-        return report(EX_DATAERR, "body: %s: too long; expected at most %zu bytes",
-                      quote(body).text, STORE_BODY_SIZE_MAX);
-    }
     int code = store_open(store, arguments, STORE_CHANGE);
     if (code == EX_OK) {
-        code = batch_add(batch, store->broker, body, size);
+        code = batch_add(batch, store->broker, body, strlen(body));
     }
     return code == EX_OK ? batch_flush(batch, store->broker) : code;
 }

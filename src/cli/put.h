@@ -20,6 +20,7 @@ enum put_option {
     PUT_ON_DUPLICATE,
     PUT_PAST_OK,
     PUT_PRIORITY,
+    PUT_PUT_ID,
     PUT_QUIET,
     PUT_TTR,
     PUT_UNIQUE,
@@ -40,6 +41,7 @@ enum put_option {
                      "Else refuse (default), replace, keep, debounce, throttle or again", "MODE"), \
         OPTION_VALUE("unique-for", '\0', PUT_UNIQUE_FOR, "With throttle: the key stays so long",   \
                      "DURATION"),                                                                  \
+        OPTION_VALUE("put-id", '\0', PUT_PUT_ID, "If repeated with this, it is put once", "ID"),   \
         OPTION_VALUE("durability", '\0', PUT_DURABILITY,                                           \
                      "Flush before it is acknowledged (full), later (normal) or never (memory)",   \
                      "LEVEL"),                                                                     \

@@ -19,7 +19,7 @@
 #include "cli/pipes.h"
 
 #define ANSWER_SIZE_MAX 1024
-#define HEAD_SIZE (WEIR_JOB_ID_SIZE + 2 * WEIR_TUBE_SIZE_MAX + 128)
+#define HEAD_SIZE (WEIR_JOB_ID_SIZE + WEIR_TUBE_SIZE_MAX + WEIR_PUT_ID_SIZE_MAX + 128)
 
 /* How often the end of all asks whether it is hurried. */
 #define HURRY_CHECK_NS WEIR_MS(100)

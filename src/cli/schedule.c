@@ -91,7 +91,7 @@ static int add(struct schedule *schedule, const struct arguments *arguments)
     options->name = arguments->operands[1];
     options->tube = arguments->operands[2];
     const char *body = arguments->count > 3 ? arguments->operands[3] : "";
-    options->body = (struct weir_body){body, strlen(body)};
+    options->body = (struct weir_body){body, strlen(body), NULL};
     code = store_open(&store, arguments, STORE_CHANGE);
     if (code == EX_OK) {
         code = schedule_entry_put(store.broker, options, "");

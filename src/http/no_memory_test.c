@@ -143,7 +143,7 @@ static int make_call(const struct api *api, const struct call *call, int64_t nth
 TEST(each, "a call without memory is answered, leaks nothing, and succeeds when there is some")
 {
     struct weir_broker_options options = {0};
-    const struct weir_body bodies[] = {{"one", 3}, {"two", 3}};
+    const struct weir_body bodies[] = {{"one", 3, NULL}, {"two", 3, NULL}};
     struct api api = {.broker_kind = "sqlite", .may_change = true};
     options.allocator = (struct weir_allocator){
         .alloc = store_alloc, .resize = store_resize, .release = store_release};

@@ -71,6 +71,7 @@ static bool read_put(const json_t *object, struct weir_put_options *options,
         !member_number(object, "priority", INT32_MIN, INT32_MAX, &priority, reply) ||
         !member_string(object, "key", &options->key, reply) ||
         !member_string(object, "group", &options->group, reply) ||
+        !member_string(object, "put_id", &options->put_id, reply) ||
         !member_duration(object, "key_for", 1, &options->key_ns, reply) ||
         !read_mode(object, &options->on_duplicate, reply) ||
         !read_headers(object, headers, reply)) {
@@ -87,13 +88,13 @@ static bool read_put(const json_t *object, struct weir_put_options *options,
 
 void api_put(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const members[] = {"body",    "encoding",     "run_at",  "delay",
-                                          "ttr",     "priority",     "key",     "group",
-                                          "key_for", "on_duplicate", "headers", NULL};
+    static const char *const members[] = {
+        "body",  "encoding", "run_at",       "delay",   "ttr",    "priority", "key",
+        "group", "key_for",  "on_duplicate", "headers", "put_id", NULL};
     char headers[WEIR_HEADERS_SIZE_MAX + 1];
     struct weir_put_options options = {0};
     struct weir_error error = {0};
-    struct weir_body body = {NULL, 0};
+    struct weir_body body = {NULL, 0, NULL};
     struct weir_job_id id;
     const char *tube = NULL;
     char *decoded = NULL;

@@ -212,7 +212,7 @@ TEST(long_list, "a list goes over many pages, and does not come to what is put m
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     static struct weir_body bodies[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){"same", 4};
+        bodies[i] = (struct weir_body){"same", 4, NULL};
     }
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, COUNT, NULL, NULL, NULL), WEIR_OK);
     int count = 0;
@@ -265,7 +265,7 @@ TEST(steps, "a list tells how far it has come, also without a match, is ended th
     static struct weir_body bodies[COUNT];
     struct weir_job_filter filter = {0};
     for (int i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){large, i % 3 == 0 ? SIZE : 1};
+        bodies[i] = (struct weir_body){large, i % 3 == 0 ? SIZE : 1, NULL};
     }
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, COUNT, NULL, NULL, NULL), WEIR_OK);
     check_steps(broker, &filter, NULL, "1 150 ");
@@ -349,7 +349,7 @@ TEST_OOM(lacks_memory, "without memory nothing is changed")
         return;
     }
     struct weir_job_id id = {""};
-    const struct weir_body body = {"job", 3};
+    const struct weir_body body = {"job", 3, NULL};
     const char *text = id.text;
     enum weir_status status = WEIR_EUSER;
     enum weir_status result = weir_broker_put(broker, "t", &body, 1, NULL, &id, NULL);
@@ -407,7 +407,7 @@ TEST(move_ids, "jobs move to another tube with all they have, but not where thei
     CHECK_COUNTS(broker, "u", 1, 0, 0, 0);
     CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_moved, &run_at_ns, NULL), WEIR_OK);
     /* Its key is that of the new tube now. */
-    struct weir_body body = {"x", 1};
+    struct weir_body body = {"x", 1, NULL};
     CHECK_STATUS(weir_broker_put(broker, "u", &body, 1, &options, NULL, NULL), WEIR_EBUSY);
     CHECK_INT(jobs_put(broker, "t", "two", &options), ==, 2);
     move_one(broker, "2", "u", WEIR_EBUSY);

@@ -244,8 +244,9 @@ enum weir_status weiri_broker_enter_tube(const weir_broker *broker, bool is_writ
     return status == WEIR_OK ? weiri_tube_check(tube, ret_error) : status;
 }
 
+/* ret_is_each: one has options of its own. */
 static enum weir_status check_bodies(const weir_broker *broker, const struct weir_body *bodies,
-                                     size_t count, struct weir_error *ret_error)
+                                     size_t count, bool *ret_is_each, struct weir_error *ret_error)
 {
     if (bodies == NULL && count > 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "bodies is NULL");
@@ -259,8 +260,27 @@ static enum weir_status check_bodies(const weir_broker *broker, const struct wei
             return weiri_fail(ret_error, WEIR_ETOOBIG, "bodies[%zu] has %zu bytes: at most %zu", i,
                               bodies[i].size, broker->config.body_size_max);
         }
+        *ret_is_each = *ret_is_each || bodies[i].options != NULL;
     }
     return WEIR_OK;
+}
+
+/* Reads the options of each body. */
+static enum weir_status read_each(weir_broker *broker, const struct weir_put_options *options,
+                                  struct weiri_put *put, struct weir_error *ret_error)
+{
+    put->each = weiri_alloc_array(&broker->config.allocator, put->count, sizeof(*put->each));
+    enum weir_status status =
+        put->each != NULL ? WEIR_OK : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    for (size_t i = 0; i < put->count && status == WEIR_OK; i++) {
+        const struct weir_put_options *own = put->bodies[i].options;
+        const struct weir_body plain = {put->bodies[i].data, put->bodies[i].size, NULL};
+        status = weiri_broker_enter_put(broker, put->tube, &plain, 1, own != NULL ? own : options,
+                                        &put->each[i], ret_error);
+        put->each[i].bodies = &put->bodies[i];
+        status = weiri_put_blame(put, i, status, ret_error);
+    }
+    return status;
 }
 
 enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
@@ -268,9 +288,11 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
                                         const struct weir_put_options *options,
                                         struct weiri_put *ret_put, struct weir_error *ret_error)
 {
+    bool is_each = false;
+    *ret_put = (struct weiri_put){.count = 0};
     enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
     if (status == WEIR_OK) {
-        status = check_bodies(broker, bodies, count, ret_error);
+        status = check_bodies(broker, bodies, count, &is_each, ret_error);
     }
     if (status == WEIR_OK) {
         status = weiri_put_normalize(broker, options, ret_put, ret_error);
@@ -278,18 +300,15 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
     if (status == WEIR_OK) {
         status = weiri_put_check_can(broker->ops, ret_put, ret_error);
     }
-    if (status != WEIR_OK) {
-        return status;
-    }
     const char *unique = weiri_put_unique(ret_put);
-    if (unique != NULL && count > 1) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one %s: expected one job", count,
-                          unique);
+    if (status == WEIR_OK && unique != NULL && count > 1) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one %s: expected one job", count,
+                            unique);
     }
     ret_put->tube = tube;
     ret_put->bodies = bodies;
     ret_put->count = count;
-    return WEIR_OK;
+    return status == WEIR_OK && is_each ? read_each(broker, options, ret_put, ret_error) : status;
 }
 
 enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
@@ -300,9 +319,13 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
     struct weiri_put put;
     enum weir_status status =
         weiri_broker_enter_put(broker, tube, bodies, count, options, &put, ret_error);
-    return status == WEIR_OK && count > 0
-               ? broker->ops->put(broker->store, &put, ret_ids, ret_error)
-               : status;
+    if (status == WEIR_OK && count > 0) {
+        status = broker->ops->put(broker->store, &put, ret_ids, ret_error);
+    }
+    if (put.each != NULL) {
+        weiri_release(&broker->config.allocator, put.each, count * sizeof(*put.each));
+    }
+    return status;
 }
 
 enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,

@@ -38,17 +38,17 @@ enum weir_status weiri_broker_enter_for(const weir_broker *broker, bool is_writi
 enum weir_status weiri_broker_enter_tube(const weir_broker *broker, bool is_writing,
                                          const char *tube, struct weir_error *ret_error);
 
-/* The checks of weir_broker_put(), and its arguments with defaults filled in. */
+/* The checks of weir_broker_put(), and its arguments with defaults filled in. ret_put->each is the
+ * caller's to release, after a failure too; NULL: there is none. */
 enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
                                         const struct weir_body *bodies, size_t count,
                                         const struct weir_put_options *options,
                                         struct weiri_put *ret_put, struct weir_error *ret_error);
-
 /* weir_tube_check() in words. */
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
 
-/* What becomes of late jobs of a tube, as its policy or a cluster's URL says it; the other members
- * do not count. */
+/* What becomes of late jobs of a tube, as its policy or a cluster's URL says it; no other member
+ * counts. */
 enum weir_status weiri_broker_late(weir_broker *broker, const char *tube,
                                    struct weir_tube_policy *ret_policy,
                                    struct weir_error *ret_error);

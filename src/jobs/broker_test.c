@@ -15,7 +15,7 @@
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
-static const struct weir_body one = {"x", 1};
+static const struct weir_body one = {"x", 1, NULL};
 
 static int ignore_job(const struct weir_job *job, void *arg)
 {

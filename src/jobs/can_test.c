@@ -34,6 +34,7 @@ static bool has(const struct weiri_broker_ops *ops, enum weir_feature feature)
     case WEIR_CAN_KEYS:
     case WEIR_CAN_GROUPS:
     case WEIR_CAN_HEADERS:
+    case WEIR_CAN_PUT_ID:
     case WEIR_CAN_RESERVED:
     case WEIR_CAN_MOVE_IDS:
     case WEIR_CAN_DURABILITY:
@@ -96,12 +97,13 @@ static int no_attempt(const struct weir_attempt *attempt, void *arg)
     return 0;
 }
 
-static enum weir_status put_with(weir_broker *broker, const char *key, const char *headers,
-                                 const char *group, struct weir_error *ret_error)
+static void check_put(weir_broker *broker, const struct weir_put_options *options,
+                      struct weir_error *ret_error)
 {
-    const struct weir_body body = {"x", 1};
-    const struct weir_put_options options = {.key = key, .headers = headers, .group = group};
-    return weir_broker_put(broker, "t", &body, 1, &options, NULL, ret_error);
+    const struct weir_body bodies[] = {{"x", 1, NULL}, {"x", 1, options}};
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, 2, NULL, NULL, ret_error), WEIR_ENOTSUP);
+    CHECK(strncmp(ret_error->text, "bodies[1]: ", 11) == 0);
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, 1, options, NULL, ret_error), WEIR_ENOTSUP);
 }
 
 static enum weir_status open_with(const struct weir_broker_options *options,
@@ -132,13 +134,16 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
     enum weir_status status = WEIR_OK;
     switch (feature) {
     case WEIR_CAN_KEYS:
-        CHECK_STATUS(put_with(broker, "k", NULL, NULL, error), WEIR_ENOTSUP);
+        check_put(broker, &(struct weir_put_options){.key = "k"}, error);
         break;
     case WEIR_CAN_HEADERS:
-        CHECK_STATUS(put_with(broker, NULL, "a=1\n", NULL, error), WEIR_ENOTSUP);
+        check_put(broker, &(struct weir_put_options){.headers = "a=1\n"}, error);
         break;
     case WEIR_CAN_GROUPS:
-        CHECK_STATUS(put_with(broker, NULL, NULL, "g", error), WEIR_ENOTSUP);
+        check_put(broker, &(struct weir_put_options){.group = "g"}, error);
+        break;
+    case WEIR_CAN_PUT_ID:
+        check_put(broker, &(struct weir_put_options){.put_id = "p"}, error);
         break;
     case WEIR_CAN_SCHEDULES:
         CHECK_STATUS(weir_broker_schedule_put(broker, &schedule, NULL), WEIR_ENOTSUP);

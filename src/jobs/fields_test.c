@@ -9,7 +9,7 @@
 
 #include "support/harness.h"
 
-static const struct weir_body body = {"x", 1};
+static const struct weir_body body = {"x", 1, NULL};
 
 static bool is_text(const struct weir_job_field *field)
 {

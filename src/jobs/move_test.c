@@ -113,7 +113,7 @@ TEST(many_pages, "jobs of several pages with equal bodies and times stay differe
     weir_broker *to = jobs_store_open("to.db", &wall);
     static struct weir_body bodies[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){"same", 4};
+        bodies[i] = (struct weir_body){"same", 4, NULL};
     }
     CHECK_STATUS(weir_broker_put(from, "t", bodies, COUNT, NULL, NULL, NULL), WEIR_OK);
     CHECK_INT(move(from, to, NULL, NULL).moved, ==, COUNT);
@@ -237,6 +237,7 @@ TEST(of_a_copy, "a job of a backup is not the one that got the same number in th
     CHECK_STATUS(weir_broker_backup(from, "copy.db", &error), WEIR_OK);
     weir_broker *copy = jobs_store_open("copy.db", &wall);
     CHECK_INT(jobs_put(from, "t", "same", NULL), ==, 1);
+    jobs_wall_step(&wall, 1); /* their puts differ in nothing else */
     CHECK_INT(jobs_put(copy, "t", "same", NULL), ==, 1);
     CHECK_INT(move(from, to, NULL, NULL).moved, ==, 1);
     CHECK_INT(move(copy, to, NULL, NULL).moved, ==, 1);
@@ -265,47 +266,88 @@ static int stop_at(enum weir_move_step step, const struct weir_move_counts *coun
     return 1;
 }
 
+/* Moves in a process of its own, which is killed at the n-th step. False: it was at an end. */
+static bool move_until_killed(int n)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct stop stop = {n, true};
+        weir_broker *from = jobs_store_open("from.db", &wall);
+        weir_broker *to = jobs_store_open("to.db", &wall);
+        (void)move(from, to, stop_at, &stop);
+        weir_broker_close(from);
+        weir_broker_close(to);
+        _exit(0);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    CHECK(was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    return was_killed;
+}
+
+static weir_broker *open_filled(void)
+{
+    static const char *const files[] = {"from.db", "from.db-wal", "from.db-shm",
+                                        "to.db",   "to.db-wal",   "to.db-shm"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)unlink(files[i]);
+    }
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    fill(from);
+    return from;
+}
+
+static void check_all_once(weir_broker *broker)
+{
+    struct tally tally = tally_of(broker);
+    CHECK_INT(tally.total, ==, JOBS);
+    for (int i = 0; i < BODIES; i++) {
+        CHECK_INT(tally.bodies[i], ==, 2);
+    }
+}
+
 TEST(killed_at_each_step, "a move that is killed loses nothing, and repeated it leaves each job in "
                           "the target once")
 {
     bool was_killed = true;
     int kills = 0;
     for (int n = 1; was_killed; n++) {
-        static const char *const files[] = {"from.db", "from.db-wal", "from.db-shm",
-                                            "to.db",   "to.db-wal",   "to.db-shm"};
-        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-            (void)unlink(files[i]);
-        }
-        weir_broker *from = jobs_store_open("from.db", &wall);
-        fill(from);
-        weir_broker_close(from);
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            struct stop stop = {n, true};
-            from = jobs_store_open("from.db", &wall);
-            weir_broker *to = jobs_store_open("to.db", &wall);
-            (void)move(from, to, stop_at, &stop);
-            weir_broker_close(from);
-            weir_broker_close(to);
-            _exit(0);
-        }
-        int status;
-        CHECK_INT(waitpid(child, &status, 0), ==, child);
-        was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-        CHECK(was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+        weir_broker_close(open_filled());
+        was_killed = move_until_killed(n);
         kills += was_killed;
-        from = jobs_store_open("from.db", &wall);
+        weir_broker *from = jobs_store_open("from.db", &wall);
         weir_broker *to = jobs_store_open("to.db", &wall);
         CHECK_INT(tally_of(from).total + tally_of(to).total, >=, JOBS);
         struct weir_move_counts counts = move(from, to, NULL, NULL);
         CHECK_INT(counts.left + counts.both, ==, 0);
         CHECK_COUNTS(from, "t", 0, 0, 0, 0);
-        struct tally tally = tally_of(to);
-        CHECK_INT(tally.total, ==, JOBS);
-        for (int i = 0; i < BODIES; i++) {
-            CHECK_INT(tally.bodies[i], ==, 2);
-        }
+        check_all_once(to);
+        weir_broker_close(from);
+        weir_broker_close(to);
+    }
+    CHECK_INT(kills, >, JOBS);
+}
+
+TEST(killed_and_undone, "a move that is killed, and undone by one back, leaves each job in the "
+                        "source once, also one that a worker took meanwhile")
+{
+    bool was_killed = true;
+    int kills = 0;
+    for (int n = 1; was_killed; n++) {
+        weir_broker_close(open_filled());
+        was_killed = move_until_killed(n);
+        kills += was_killed;
+        weir_broker *from = jobs_store_open("from.db", &wall);
+        weir_broker *to = jobs_store_open("to.db", &wall);
+        struct weiri_reservation *taken =
+            was_killed && jobs_counts(from, "t").ready > 0 ? jobs_reserve_one(from, "t") : NULL;
+        struct weir_move_counts counts = move(to, from, NULL, NULL);
+        CHECK_INT(counts.left + counts.both, ==, 0);
+        CHECK_COUNTS(to, "t", 0, 0, 0, 0);
+        CHECK_COUNTS(from, "t", BODIES, BODIES - (taken != NULL), taken != NULL, 0);
+        jobs_free_one(from, taken);
         weir_broker_close(from);
         weir_broker_close(to);
     }
@@ -517,7 +559,7 @@ TEST_OOM(lacks_memory, "a move without memory ends with an error, and every job 
         weir_broker_close(from);
         return;
     }
-    const struct weir_body body = {"job", 3};
+    const struct weir_body body = {"job", 3, NULL};
     enum weir_status status = weir_broker_put(from, "t", &body, 1, NULL, NULL, NULL);
     if (!CHECK_OR_OOM(status)) {
         struct weir_move_counts counts = {0};

@@ -80,6 +80,9 @@ static enum weir_status put(weir_producer *producer, struct weir_body body, int6
     struct weir_put_options options = producer->options;
     options.run_at_ns = run_at_ns;
     options.delay_ns = delay_ns;
+    if (body.options != NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "body.options is set: expected NULL");
+    }
     return weir_broker_put(producer->broker, producer->tube, &body, 1, &options, ret_id, ret_error);
 }
 

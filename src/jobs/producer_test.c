@@ -6,7 +6,7 @@
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
-static const struct weir_body one = {"x", 1};
+static const struct weir_body one = {"x", 1, NULL};
 
 TEST_OOM(verbs, "at and delay put, revoke takes back what has not started")
 {

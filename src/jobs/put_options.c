@@ -65,9 +65,16 @@ enum weir_status weiri_put_normalize(const weir_broker *broker,
     struct weiri_put put = {.since_ns = broker->config.lease_now(broker->config.now_arg),
                             .key_ns = copy.key_ns,
                             .on_duplicate = copy.on_duplicate,
-                            WEIRI_JOB_FIELDS(COPY)};
+                            WEIRI_JOB_FIELDS(COPY) WEIRI_PUT_FIELDS(COPY)};
     put.ttr_ns = copy.ttr_ns == 0 ? WEIRI_TTR_DEFAULT_NS : copy.ttr_ns;
     enum weir_status status = weiri_fields_check(&copy, ret_error);
+    for (const char *c = copy.put_id; status == WEIR_OK && c != NULL && *c != '\0'; c++) {
+        if (*c <= ' ' || *c > '~') {
+            status = weiri_fail(ret_error, WEIR_EINVAL,
+                                "put_id has byte 0x%02x at offset %zu: expected visible ASCII",
+                                (unsigned)(unsigned char)*c, (size_t)(c - copy.put_id));
+        }
+    }
     if (status == WEIR_OK) {
         status = check_key(&copy, ret_error);
     }

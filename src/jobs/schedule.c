@@ -124,6 +124,9 @@ static enum weir_status check_all(const weir_broker *broker,
     if (status == WEIR_OK) {
         status = check_numbers(options, ret_error);
     }
+    if (status == WEIR_OK && options->body.options != NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "body.options is set: expected NULL");
+    }
     return status == WEIR_OK && options->body.size > broker->config.body_size_max
                ? weiri_fail(ret_error, WEIR_ETOOBIG, "body has %zu bytes: at most %zu",
                             options->body.size, broker->config.body_size_max)

@@ -68,14 +68,19 @@ enum weir_status weir_transaction_put(weir_transaction *transaction, const char 
 {
     struct weiri_put put;
     enum weir_status status = run(transaction, WEIRI_TRANSACTION_CHECK, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_broker_enter_put(transaction->broker, tube, bodies, count, options, &put,
-                                        ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status == WEIR_OK
-               ? transaction->broker->ops->transaction_step(transaction->own, WEIRI_TRANSACTION_PUT,
-                                                            &put, ret_ids, ret_error)
-               : status;
+    weir_broker *broker = transaction->broker;
+    status = weiri_broker_enter_put(broker, tube, bodies, count, options, &put, ret_error);
+    if (status == WEIR_OK) {
+        status = broker->ops->transaction_step(transaction->own, WEIRI_TRANSACTION_PUT, &put,
+                                               ret_ids, ret_error);
+    }
+    if (put.each != NULL) {
+        weiri_release(&broker->config.allocator, put.each, count * sizeof(*put.each));
+    }
+    return status;
 }
 
 enum weir_status weir_transaction_commit(weir_transaction *transaction,

@@ -24,7 +24,7 @@ static weir_broker *open_on(const struct servers *servers, const char *parts)
 static struct weir_job_id put(weir_broker *broker, int64_t delay_ns)
 {
     struct weir_put_options options = {0};
-    const struct weir_body body = {"job", 3};
+    const struct weir_body body = {"job", 3, NULL};
     struct weir_job_id id;
     struct weir_error error;
     options.delay_ns = delay_ns;

@@ -37,7 +37,7 @@ static enum weir_status put_text(weir_broker *broker, const char *tube, const ch
                                  const struct weir_put_options *options, struct weir_job_id *ret_id,
                                  struct weir_error *ret_error)
 {
-    struct weir_body body = {text, strlen(text)};
+    struct weir_body body = {text, strlen(text), NULL};
     return weir_broker_put(broker, tube, &body, 1, options, ret_id, ret_error);
 }
 
@@ -148,7 +148,7 @@ TEST(runs_each_job_once, "jobs with three copies each run once, and every copy i
     weir_broker *broker = open_on(&servers, CLAIMS, real_now, NULL);
     struct weir_body bodies[50];
     for (size_t i = 0; i < 50; i++) {
-        bodies[i] = (struct weir_body){"job", 3};
+        bodies[i] = (struct weir_body){"job", 3, NULL};
     }
     struct weir_job_id ids[50];
     struct weir_error error;

@@ -51,7 +51,7 @@ static weir_consumer *start(weir_broker *broker, uint32_t attempts_max, struct l
 static void put(weir_broker *broker, int64_t delay_ns)
 {
     struct weir_put_options options = {0};
-    const struct weir_body body = {"0", 1};
+    const struct weir_body body = {"0", 1, NULL};
     options.ttr_ns = LEDGER_TTR;
     options.delay_ns = delay_ns;
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL), WEIR_OK);

@@ -71,7 +71,7 @@ TEST(writes_fail,
     open_broker(&world);
     set_fault('w');
     ledger_put(world.broker, JOBS / 2, JOBS);
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     while (world.ledger.words == 0) {
         CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
@@ -133,7 +133,7 @@ TEST(is_full,
     open_broker(&world);
     char bytes[8192];
     memset(bytes, 'x', sizeof(bytes));
-    struct weir_body body = {bytes, sizeof(bytes)};
+    struct weir_body body = {bytes, sizeof(bytes), NULL};
     struct weir_error error;
     char command[sizeof(bytes) + 64];
     int length =

@@ -29,7 +29,7 @@ TEST(repeats_a_put, "(D7) a put of which nobody knows may be repeated with its t
                     "job runs once")
 {
     struct world world;
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     struct weir_put_options options = {0};
     struct weir_broker_options how = {0};
@@ -42,7 +42,7 @@ TEST(repeats_a_put, "(D7) a put of which nobody knows may be repeated with its t
     CHECK_STATUS(jobs_open_at(url, &how, jobs_wall_now, &wall, &world.broker, &error), WEIR_OK);
     options.run_at_ns = JOBS_WALL_START + WEIR_SECONDS(1);
     /* All nodes are greeted and use the tube, so that the bytes of the next put are sent. */
-    struct weir_body other = {"1", 1};
+    struct weir_body other = {"1", 1, NULL};
     struct weir_job_id id;
     CHECK_STATUS(weir_broker_put(world.broker, "t", &other, 1, NULL, &id, &error), WEIR_OK);
     CHECK(strchr(id.text, ',') != strrchr(id.text, ','));
@@ -70,7 +70,7 @@ TEST(needs_two_of_two,
 {
     struct world world;
     char url[128];
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     begin(&world, "");
     server_end(&world.servers.node[1]);
@@ -92,7 +92,7 @@ TEST(needs_two_of_two,
 TEST(revokes_in_any_tube, "(D10) a job of a tube with a slash in its name is revoked by its id")
 {
     struct world world;
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     struct weir_job_id id;
     const char *text = id.text;
@@ -131,7 +131,7 @@ TEST(keeps_tubes_apart,
 {
     static const struct weir_tube_weight tubes[] = {{"fleet/a", 1}, {"fleet/b", 1}, {"fleet/c", 1}};
     struct world world;
-    struct weir_body body = {"nightly", 7};
+    struct weir_body body = {"nightly", 7, NULL};
     struct weir_error error;
     struct weir_put_options options = {0};
     struct timespec now;

@@ -53,7 +53,7 @@ TEST(is_reset_in_the_middle, "connections to one node that are reset within a re
     ledger_put(world.broker, 0, JOBS);
     while (world.proxy.resets == 0) {
         char text[16] = "0";
-        struct weir_body body = {text, 1};
+        struct weir_body body = {text, 1, NULL};
         struct weir_error error;
         /* Another tube: only to pass bytes. */
         CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
@@ -158,7 +158,7 @@ TEST(falls_silent, "a node that takes bytes and answers none holds up nothing bu
     begin(&world, 4096, "&time_limit=2s");
     ledger_put(world.broker, 0, JOBS);
     world.proxy.is_silent = true;
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
     CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
@@ -179,7 +179,7 @@ TEST_OOM(administers_without_memory, "every call of a broker with a node survive
     weir_broker *broker = NULL;
     struct weir_error error;
     struct weir_job_id id = {""};
-    struct weir_body body = {"job", 3};
+    struct weir_body body = {"job", 3, NULL};
     struct weir_tube_counts counts;
     const char *text = id.text;
     size_t count = 0;

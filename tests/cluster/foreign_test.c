@@ -89,7 +89,7 @@ static void end(struct world *world)
 
 static void put_ours(struct world *world, size_t count)
 {
-    const struct weir_body body = {"ours", 4};
+    const struct weir_body body = {"ours", 4, NULL};
     struct weir_error error;
     for (size_t i = 0; i < count; i++) {
         CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);

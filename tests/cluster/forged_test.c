@@ -75,7 +75,7 @@ static void end(struct world *world)
 
 static void put(struct world *world)
 {
-    struct weir_body body = {"hello", 5};
+    struct weir_body body = {"hello", 5, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);
 }

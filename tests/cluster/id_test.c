@@ -40,7 +40,7 @@ static weir_broker *open_on(const struct servers *servers, size_t i)
 static struct weir_job_id put(weir_broker *broker, const char *tube, const char *text)
 {
     struct weir_job_id id;
-    struct weir_body body = {text, strlen(text)};
+    struct weir_body body = {text, strlen(text), NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(broker, tube, &body, 1, NULL, &id, &error), WEIR_OK);
     return id;

@@ -54,7 +54,7 @@ static inline void ledger_put(weir_broker *broker, int from, int to)
     for (int i = from; i < to; i++) {
         char text[16];
         (void)snprintf(text, sizeof(text), "%d", i);
-        struct weir_body body = {text, strlen(text)};
+        struct weir_body body = {text, strlen(text), NULL};
         struct weir_put_options options = {0};
         options.ttr_ns = LEDGER_TTR;
         struct weir_error error;

@@ -25,7 +25,7 @@ static weir_broker *open_broker(const struct servers *servers, const char *parts
 
 static void put(weir_broker *broker, const char *tube, struct weir_job_id *ret_id)
 {
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(broker, tube, &body, 1, NULL, ret_id, &error), WEIR_OK);
 }
@@ -153,7 +153,7 @@ TEST(half_written, "the copy of a put that was accepted while its bytes were bei
     CHECK(kill(servers.node[0].pid, SIGSTOP) == 0);
     for (int i = 0; i < BIG_JOBS; i++) {
         memset(bytes[i], 'a' + i % 20, BIG_SIZE);
-        bodies[i] = (struct weir_body){bytes[i], BIG_SIZE};
+        bodies[i] = (struct weir_body){bytes[i], BIG_SIZE, NULL};
     }
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, BIG_JOBS, NULL, ids, &error), WEIR_OK);
     memset(bytes, 'x', sizeof(bytes));
@@ -221,7 +221,7 @@ TEST(one_server,
     CHECK(names(&servers, 1, &id, "t/"));
     server_end(&servers.node[1]);
     uint64_t before = ready_on(&servers, 0, "t");
-    struct weir_body body = {"1", 1};
+    struct weir_body body = {"1", 1, NULL};
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, &id, &error), WEIR_EUNAVAILABLE);
     CHECK(strstr(error.text, "one server") != NULL);
     CHECK_INT(ready_on(&servers, 0, "t"), ==, before);

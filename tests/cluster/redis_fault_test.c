@@ -338,7 +338,7 @@ TEST(warns_of_eviction, "a Redis that may evict claims is told of in the log, an
 static weir_consumer *lose_an_answer(struct world *world, struct proxy *proxy, int64_t ttr_ns)
 {
     struct weir_put_options options = {0};
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     char answer[64];
     options.ttr_ns = ttr_ns;
@@ -407,7 +407,7 @@ TEST(tells_again_that_it_failed, "a job that failed while Redis hung runs again 
     struct world world;
     struct weir_put_options put = {0};
     struct weir_consumer_options options = {0};
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     weir_consumer *consumer;
     begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", redis_is_away);
@@ -451,7 +451,7 @@ TEST(does_not_take_over_what_may_run, "where jobs run unclaimed, a claim whose a
     struct proxy proxy;
     struct weir_put_options put = {0};
     struct weir_consumer_options options = {0};
-    struct weir_body body = {"0", 1};
+    struct weir_body body = {"0", 1, NULL};
     struct weir_error error;
     struct timespec now;
     char answer[16384];

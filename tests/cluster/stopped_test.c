@@ -98,7 +98,7 @@ static void put_all(struct world *world)
     for (int i = 0; i < JOBS; i++) {
         char text[16];
         (void)snprintf(text, sizeof(text), "%d", i);
-        struct weir_body body = {text, strlen(text)};
+        struct weir_body body = {text, strlen(text), NULL};
         struct weir_error error;
         CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);
     }
@@ -248,7 +248,7 @@ TEST(long_runs, "while a run of several TTRs has its copy on a stopped node, wit
         struct world world;
         begin(&world, parts[i], 1, 0);
         world.workers = 1;
-        struct weir_body body = {"0", 1};
+        struct weir_body body = {"0", 1, NULL};
         struct weir_put_options options = {0};
         struct weir_error error;
         options.ttr_ns = WEIR_SECONDS(1);

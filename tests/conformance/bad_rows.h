@@ -108,6 +108,8 @@ static const struct {
                        {"zone_closed", "zone"},
                        {"zone_folder", "zone"},
                        {"group_of_cron", "group"},
+                       {"large_put_id", "put_id"},
+                       {"options_of_body", "body.options"},
                        {"schedule_no_interval", "interval_ns"},
                        {"schedule_deadline", "deadline_ns"},
                        {"metrics", "name"},

@@ -79,7 +79,7 @@ static void open_store(void)
     (void)snprintf(url, sizeof(url), "sqlite:%s/j.db?durability=memory", folder);
     enum weir_status status = weir_broker_open(url, NULL, &api.broker, NULL);
     WEIRI_ASSERT(status == WEIR_OK);
-    const struct weir_body bodies[] = {{"one", 3}, {"{\"two\":2}", 9}};
+    const struct weir_body bodies[] = {{"one", 3, NULL}, {"{\"two\":2}", 9, NULL}};
     status = weir_broker_put(api.broker, "t", bodies, 2, NULL, NULL, NULL);
     WEIRI_ASSERT(status == WEIR_OK);
 }

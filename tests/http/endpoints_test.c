@@ -194,6 +194,16 @@ TEST(changing, "jobs are put, set aside, kicked and taken back, tubes paused and
         &server, 201, "POST /api/v1/tubes/k/jobs", "",
         "{\"body\":\"x\",\"key\":\"a\",\"group\":\"g\",\"headers\":{\"b-1\":\"2\",\"c\":\"\"}}");
     ASK_STATUS(&server, 409, "POST /api/v1/tubes/k/jobs", "", "{\"body\":\"x\",\"key\":\"a\"}");
+    for (int i = 0; i < 2; i++) {
+        object =
+            ASK(&server, 201, "POST /api/v1/tubes/p/jobs", "{\"body\":\"x\",\"put_id\":\"p\"}");
+        CHECK_STRING(string(object, "id"), "4");
+        json_decref(object);
+    }
+    ASK_STATUS(&server, 409, "POST /api/v1/tubes/p/jobs", "", "{\"body\":\"y\",\"put_id\":\"p\"}");
+    object = ASK(&server, 200, "GET /api/v1/jobs/4", NULL);
+    CHECK_STRING(string(object, "identity"), "p");
+    json_decref(object);
     ASK_STATUS(&server, 201, "POST /api/v1/tubes/k/jobs", "",
                "{\"body\":\"x\",\"key\":\"a\",\"on_duplicate\":\"throttle\",\"key_for\":\"1h\"}");
     object = ASK(&server, 200, "GET /api/v1/jobs/3", NULL);

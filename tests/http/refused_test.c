@@ -97,6 +97,7 @@ TEST(bodies, "malformed bodies change nothing")
         {400, put, "", "{\"body\":\"x\",\"key\":1}"},
         {400, put, "", "{\"body\":\"x\",\"key_for\":\"1h\"}"},
         {400, put, "", "{\"body\":\"x\",\"group\":\"\"}"},
+        {400, put, "", "{\"body\":\"x\",\"put_id\":\"a b\"}"},
         {400, put, "", "{\"body\":\"x\",\"on_duplicate\":\"keep\"}"},
         {400, put, "", "{\"body\":\"x\",\"key\":\"k\",\"on_duplicate\":\"drop\"}"},
         {400, put, "", "{\"body\":\"x\",\"headers\":[]}"},

@@ -379,6 +379,9 @@ TEST(unique_refused, "keys, modes and headers that make no sense are refused, an
          {"put", "--unique", "k", "--unique-for", "1s", "t", "x"}},
         {"--unique-for: without --unique", {"put", "--unique-for", "1s", "t", "x"}},
         {"--group: \"\": expected 1 to 200 bytes", {"put", "--group", "", "t", "x"}},
+        {"--put-id: \"\": expected 1 to 240 bytes", {"put", "--put-id", "", "t", "x"}},
+        {"put_id has byte 0x20 at offset 1: expected", {"put", "--put-id", "a b", "t", "x"}},
+        {"--put-id: beside --lines", {"put", "--put-id", "p", "--lines", "t"}},
         {"--header: \"a\": expected NAME=VALUE", {"put", "--header", "a", "t", "x"}},
         {"--header: \"A=1\": expected NAME=VALUE", {"put", "--header", "A=1", "t", "x"}},
         {"--header: \"a=1\\nb=2\": expected", {"put", "--header", "a=1\nb=2", "t", "x"}},
@@ -392,6 +395,23 @@ TEST(unique_refused, "keys, modes and headers that make no sense are refused, an
         CHECK(strstr(ended.err, rows[i].said) != NULL);
         ended_free(&ended);
     }
+}
+
+TEST(repeated, "a put whose answer was lost is repeated with its put_id, and there is one job")
+{
+    program_init();
+    /* The id cannot be printed: what is known is that the answer did not arrive. */
+    const char *words[] = {"put", "--put-id", "p", "t", "x", NULL};
+    struct ended ended = program_run_into("/dev/full", words);
+    CHECK_INT(ended.code, ==, 74);
+    ended_free(&ended);
+    WEIR(0, "put", "--put-id", "p", "--delay", "1h", "t", "x");
+    ended = WEIR_EXPECT(75, "put", "--put-id", "p", "t", "y");
+    CHECK(strstr(ended.err, "job 1 has the put_id \"p\", and another body") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "peek", "--json", "t");
+    CHECK(strstr(ended.out, "\"identity\":\"p\"") != NULL);
+    ended_free(&ended);
 }
 
 TEST(headers, "headers are shown with the body")

@@ -114,7 +114,7 @@ static inline weir_broker *jobs_store_open(const char *path, struct jobs_wall *w
 static inline int64_t jobs_put(weir_broker *broker, const char *tube, const char *text,
                                const struct weir_put_options *options)
 {
-    struct weir_body body = {text, strlen(text)};
+    struct weir_body body = {text, strlen(text), NULL};
     struct weir_job_id id;
     struct weir_error error;
     enum weir_status status = weir_broker_put(broker, tube, &body, 1, options, &id, &error);

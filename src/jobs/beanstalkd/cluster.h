@@ -204,6 +204,7 @@ bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube
                   const char *key);
 /* A job's identity: its tube and the name of its claim; "" where the key is. */
 #define WEIRI_IDENTITY_SIZE (WEIR_TUBE_SIZE_MAX + 1 + WEIRI_CLAIM_KEY_SIZE)
+_Static_assert(WEIRI_IDENTITY_SIZE <= WEIR_PUT_ID_SIZE_MAX + 1, "moves make put_ids of it");
 void weiri_identity_write(const char *tube, const char *key, char text[WEIRI_IDENTITY_SIZE]);
 /* Reads an id. ret_copies has WEIRI_NODES_MAX members. */
 enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,

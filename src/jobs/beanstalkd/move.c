@@ -145,10 +145,7 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
 {
     enum weir_status status = WEIR_OK;
     struct weir_job_id id = {""};
-    char origin[WEIRI_ORIGIN_SIZE]; /* of all copies */
-    (void)snprintf(origin, sizeof(origin), "%s@%" PRId64, mover->move->tube, copy->job.run_at_ns);
-    enum weiri_given given =
-        weiri_move_give(mover->move, &copy->job, origin, &id, &status, ret_error);
+    enum weiri_given given = weiri_move_give(mover->move, &copy->job, &id, &status, ret_error);
     mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_PUT) || mover->is_over;
     if (given == WEIRI_GIVEN || given == WEIRI_GIVEN_AGAIN) {
         finish(mover, copy, given);
@@ -170,8 +167,11 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
 {
     size_t prefix = 0;
     char key[WEIRI_CLAIM_KEY_SIZE];
+    char identity[WEIRI_IDENTITY_SIZE];
     mover->move->counts.found++;
     weiri_claim_key(copy->body, copy->body_size, key);
+    weiri_identity_write(mover->move->tube, key, identity);
+    copy->job.identity = identity;
     (void)weiri_id_add(&copy->name, mover->cluster->options.nodes[mover->node].text,
                        mover->move->tube, copy->id, key);
     copy->job.id = copy->name.text;

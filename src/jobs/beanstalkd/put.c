@@ -42,10 +42,10 @@ static void choose_nodes(struct put_call *call)
     weiri_mutex_unlock(&cluster->mutex);
 }
 
-/* Checks what a node can hold, before anything is sent. */
-static enum weir_status prepare(struct put_call *call, struct weir_error *ret_error)
+/* Makes the request of a put, where a node can hold it. */
+static enum weir_status prepare(struct put_call *call, const struct weiri_put *put,
+                                struct weir_error *ret_error)
 {
-    const struct weiri_put *put = call->put;
     const struct weiri_broker_config *config = call->cluster->config;
     int64_t now = weiri_cluster_now(call->cluster);
     call->run_at_ns =
@@ -229,38 +229,40 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     struct weiri_cluster *cluster = store;
     struct put_call call = {.cluster = cluster, .put = put};
     size_t replicas = cluster->options.replicas;
-    choose_nodes(&call);
-    enum weir_status status = prepare(&call, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
     size_t count;
     struct weiri_queries puts;
     if (__builtin_mul_overflow(put->count, replicas, &count)) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    status = weiri_queries_init(&puts, cluster, count, ret_error);
+    enum weir_status status = weiri_queries_init(&puts, cluster, count, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
+    choose_nodes(&call);
     puts.is_enough = is_enough;
-    /* What was not asked to wait is not held back. */
-    int64_t early = put->run_at_ns == 0 && put->delay_ns == 0 ? WEIR_MS(1) : 0;
-    int64_t first = weiri_time_add(call.run_at_ns - early, mark_of(put->tube));
-    for (size_t job = 0; job < put->count; job++) {
+    int64_t mark = mark_of(put->tube);
+    for (size_t job = 0; job < put->count && status == WEIR_OK; job++) {
+        const struct weiri_put *own = put->each != NULL ? &put->each[job] : put;
+        if (job == 0 || put->each != NULL) {
+            status = weiri_put_blame(put, job, prepare(&call, own, ret_error), ret_error);
+        }
         call.request.body = put->bodies[job].data;
         call.request.body_size = put->bodies[job].size;
-        /* A nanosecond apart, so that equal bodies of one call are not one job to Redis. */
-        int64_t run_at = weiri_time_add(first, (int64_t)job);
-        for (size_t i = 0; i < replicas; i++) {
+        /* What was not asked to wait is not held back. A nanosecond apart, so that equal bodies of
+         * one call are not one job to Redis. */
+        int64_t early = own->run_at_ns == 0 && own->delay_ns == 0 ? WEIR_MS(1) : 0;
+        int64_t run_at = weiri_time_add(call.run_at_ns - early, mark + (int64_t)job);
+        for (size_t i = 0; i < replicas && status == WEIR_OK; i++) {
             struct weiri_query *query =
                 weiri_queries_add(&puts, call.nodes[i], &call.request, put->tube);
             query->command.request.prefix = query->prefix;
             query->command.request.prefix_size = write_prefix(&call, job, run_at, query->prefix);
         }
     }
-    weiri_queries_run(&puts);
-    status = judge(&call, &puts, ret_ids, ret_error);
+    if (status == WEIR_OK) {
+        weiri_queries_run(&puts);
+        status = judge(&call, &puts, ret_ids, ret_error);
+    }
     weiri_queries_fini(&puts);
     return status;
 }

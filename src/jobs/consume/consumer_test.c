@@ -16,7 +16,7 @@ TEST(all_are_run, "every job is run once and deleted; the consumer ends with its
     for (int i = 0; i < COUNT; i += 50) {
         struct weir_body bodies[50];
         for (int k = 0; k < 50; k++) {
-            bodies[k] = (struct weir_body){"body", 4};
+            bodies[k] = (struct weir_body){"body", 4, NULL};
         }
         CHECK_STATUS(weir_broker_put(scene.broker, "t", bodies, 50, NULL, NULL, NULL), WEIR_OK);
     }

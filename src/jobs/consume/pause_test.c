@@ -112,7 +112,7 @@ TEST_OOM(lacks_memory, "a pause without memory is refused, and pauses nothing")
     if (CHECK_OR_OOM(jobs_store_try_open("jobs.db", &wall, 0, &broker, NULL))) {
         return;
     }
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     if (!CHECK_OR_OOM(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL))) {
         (void)CHECK_OR_OOM(weir_broker_pause(broker, "t", WEIR_SECONDS(1), NULL));
     }

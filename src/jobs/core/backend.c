@@ -24,6 +24,15 @@ enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, enum weir_f
                             features[feature]);
 }
 
+enum weir_status weiri_put_blame(const struct weiri_put *put, size_t body, enum weir_status status,
+                                 struct weir_error *ret_error)
+{
+    struct weir_error error = ret_error == NULL ? (struct weir_error){0} : *ret_error;
+    return put->each == NULL || status == WEIR_OK
+               ? status
+               : weiri_fail(ret_error, status, "bodies[%zu]: %s", body, error.text);
+}
+
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
                       const char *format, ...)
 {

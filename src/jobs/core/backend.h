@@ -61,6 +61,7 @@ struct weiri_put {
     const struct weir_body *bodies;
     size_t count;
     WEIRI_TEXT_FIELDS(WEIRI_TEXT_MEMBER)
+    WEIRI_PUT_FIELDS(WEIRI_TEXT_MEMBER)
     int64_t run_at_ns; /* 0: after delay_ns (when.h) */
     int64_t delay_ns;
     int64_t since_ns; /* when the put was said, on the clock of leases */
@@ -68,18 +69,18 @@ struct weiri_put {
     int32_t priority;
     int64_t key_ns; /* throttle: how long the key stays at least */
     enum weir_duplicate on_duplicate;
-    /* Not NULL: one job, which another broker has, and none where this one has one of this origin
-     * and body; its id is the result then. A backend that cannot look for it puts it: claims tell
-     * the same. */
-    const char *origin;
-    bool *ret_was_there; /* with an origin */
+    bool *ret_was_there;    /* whether it found its job by the put_id; NULL: not told */
+    struct weiri_put *each; /* NULL, or a put of each body: all together, or none */
 };
+
+/* Has the text of an error say which body it is of, where these are not put alike. */
+enum weir_status weiri_put_blame(const struct weiri_put *put, size_t body, enum weir_status status,
+                                 struct weir_error *ret_error);
 
 struct weiri_move;
 struct weiri_plan;
 
-/* A schedule to be kept. Its options are checked, and have their defaults filled in: cron and zone
- * are not NULL. */
+/* A schedule to be kept. Its options are checked, with their defaults: cron, zone are not NULL. */
 struct weiri_schedule_put {
     struct weir_job_schedule_options options;
     const struct weiri_plan *plan;
@@ -120,8 +121,7 @@ struct weiri_reservation {
     int64_t number; /* the backend's: of the job */
     void *backend;  /* what else the backend knows of it; NULL: nothing */
     uint64_t token;
-    enum weir_status status; /* of a job that the backend buried: why; WEIR_ECORRUPT: its body is
-                                damaged */
+    enum weir_status status; /* why the backend buried it; WEIR_ECORRUPT: for its damaged body */
 };
 
 /* What the history of a job keeps of a run that failed. */
@@ -140,8 +140,7 @@ struct weiri_settlement {
     int64_t delay_ns;           /* release, return: of a return 0 leaves the run time */
     int64_t since_ns;           /* when that was said, on the clock of leases (when.h) */
     int progress;               /* touch: 1 + a percentage; 0: as it was */
-    const char *reason;         /* release and bury, and done of a job that is archived; NULL: as it
-                                   was */
+    const char *reason;         /* release, bury, done of an archived job; NULL: as it was */
     struct weiri_run_end end;   /* release and bury */
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
     /* Of settle(): called once, with no lock held, on a thread of the backend's. */
@@ -158,9 +157,8 @@ struct weiri_exchange {
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
     bool is_hasty;             /* a worker's: is_empty is not asked for over a network */
-    struct weiri_list *buried; /* NULL, or an empty list that receives the jobs which the backend
-                                  buried in this call, whether or not it succeeds, as reservations
-                                  without a body */
+    struct weiri_list *buried; /* NULL, or an empty list: receives what the backend buried here,
+                                  as reservations without bodies, also where the call fails */
 
     /* Results, where the call succeeds. */
     struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
@@ -287,7 +285,7 @@ struct weiri_broker_ops {
                                  struct weir_error *ret_error);
 
     /* Begins a settlement, and returns; its status may also be WEIR_EUNAVAILABLE: nothing has
-     * happened, and it may be begun again. It and what it points to stay until its done() is
+     * happened, and it may be begun again. It and what it points to stay until done() is
      * called. NULL: exchange() settles, in one transaction with what it reserves; else it has no
      * settlements. */
     void (*settle)(void *store, struct weiri_settlement *settlement);
@@ -302,8 +300,7 @@ struct weiri_broker_ops {
      * weiri_monotonic_now(). Returns false when the limit has passed. */
     uint32_t (*mark)(void *store, const char *tube);
     bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
-    /* While is_watching was told more often than not, a commit that leaves the tube empty ends
-     * waits as well. */
+    /* While is_watching was told more often than not, a commit that empties the tube ends waits. */
     void (*watch_empty)(void *store, const char *tube, bool is_watching);
     /* Ends all waits for the tube. */
     void (*wake)(void *store, const char *tube);

@@ -60,6 +60,7 @@ enum weir_status weiri_fields_check(const struct weir_put_options *options,
              ? WEIR_OK                                                                             \
              : weiri_check_number(#name, options->name, limit, INT64_MAX, ret_error))
     WEIRI_TEXT_FIELDS(TEXT)
+    WEIRI_PUT_FIELDS(TEXT)
     WEIRI_NUMBER_FIELDS(NUMBER)
     return status;
 }
@@ -72,6 +73,7 @@ enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
     THEN(put->name == NULL || put->name[0] == '\0' ? WEIR_OK                                       \
                                                    : weiri_can_check(ops, feature, ret_error))
     WEIRI_TEXT_FIELDS(CHECK)
+    WEIRI_PUT_FIELDS(CHECK)
     return status;
 }
 
@@ -82,5 +84,6 @@ const char *weiri_put_unique(const struct weiri_put *put)
         return #name;                                                                              \
     }
     WEIRI_UNIQUE_FIELDS(FIND)
+    WEIRI_PUT_FIELDS(FIND)
     return NULL;
 }

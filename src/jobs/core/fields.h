@@ -22,12 +22,15 @@
 
 #define WEIRI_UNIQUE_FIELDS(X) X(key, UNIQUE, WEIR_KEY_SIZE_MAX, WEIR_CAN_KEYS)
 
+/* A job shows it as its identity, and a move makes it of that. Else as those of WORD_FIELDS. */
+#define WEIRI_PUT_FIELDS(X) X(put_id, UNIQUE, WEIR_PUT_ID_SIZE_MAX, WEIR_CAN_PUT_ID)
+
 #define WEIRI_NUMBER_FIELDS(X)                                                                     \
     X(priority, NUMBER, 0, WEIRI_EVERY)                                                            \
     X(ttr_ns, SPAN, WEIRI_TTR_MIN_NS, WEIRI_EVERY)                                                 \
     X(run_at_ns, TIME, 0, WEIRI_EVERY)
 
-/* What a producer keeps, and a move carries; every text; every field. */
+/* What a producer keeps, and a move carries; every text; every field of a job. */
 #define WEIRI_KEPT_FIELDS(X) WEIRI_TOLD_FIELDS(X) WEIRI_WORD_FIELDS(X)
 #define WEIRI_TEXT_FIELDS(X) WEIRI_KEPT_FIELDS(X) WEIRI_UNIQUE_FIELDS(X)
 #define WEIRI_JOB_FIELDS(X) WEIRI_TEXT_FIELDS(X) WEIRI_NUMBER_FIELDS(X)

@@ -146,7 +146,7 @@ TEST(damaged_alike, "damage is seen where headers and body are equal, and change
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_store *store = broker->store;
-    const struct weir_body body = {"a=1\n", sizeof("a=1\n")};
+    const struct weir_body body = {"a=1\n", sizeof("a=1\n"), NULL};
     const struct weir_put_options options = {.headers = "a=1\n"};
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL), WEIR_OK);
     CHECK_INT(sqlite3_exec(store->writer.db,
@@ -163,7 +163,7 @@ TEST(refused, "bad headers are refused, and nothing is put")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_put_options options = {0};
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     char text[WEIR_HEADERS_SIZE_MAX + 2];
     options.headers = "a=1\nB=2\n";

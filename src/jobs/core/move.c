@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/move.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -19,10 +16,10 @@ bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
     return move->fn == NULL || move->fn(step, &move->counts, move->arg) == 0;
 }
 
-/* Whether the target knows a job that it has by its origin. */
-static bool keeps_origins(const struct weiri_move *move)
+/* Whether the target knows a job that it has by its put_id. */
+static bool keeps_put_ids(const struct weiri_move *move)
 {
-    return (move->to->ops->can & WEIRI_CAN(KEYS)) != 0;
+    return (move->to->ops->can & WEIRI_CAN(PUT_ID)) != 0;
 }
 
 /* A job with an earlier run time gets the present as its run time. */
@@ -34,17 +31,17 @@ static int64_t oldest(const struct weiri_move *move)
 }
 
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
-                                 const char *origin, struct weir_job_id *ret_id,
-                                 enum weir_status *ret_status, struct weir_error *ret_error)
+                                 struct weir_job_id *ret_id, enum weir_status *ret_status,
+                                 struct weir_error *ret_error)
 {
-    const struct weir_body body = {job->body, job->body_size};
+    const struct weir_body body = {job->body, job->body_size, NULL};
     bool was_there = false;
-    bool is_overdue = keeps_origins(move) && job->run_at_ns < oldest(move);
+    bool is_overdue = keeps_put_ids(move) && job->run_at_ns < oldest(move);
 #define COPY(name, kind, limit, feature) .name = job->name,
     struct weiri_put put = {.tube = move->tube,
                             .bodies = &body,
                             .count = 1,
-                            .origin = origin,
+                            .put_id = keeps_put_ids(move) ? job->identity : NULL,
                             .ret_was_there = &was_there,
                             WEIRI_KEPT_FIELDS(COPY) WEIRI_NUMBER_FIELDS(COPY)};
     put.run_at_ns = is_overdue ? move->to->ops->now(move->to->store) : put.run_at_ns;
@@ -63,6 +60,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
     switch (status) {
     case WEIR_OK:
         return was_there ? WEIRI_GIVEN_AGAIN : WEIRI_GIVEN;
+    case WEIR_EBUSY: /* the put_id of another job */
     case WEIR_ETOOBIG:
     case WEIR_ERANGE:
     case WEIR_ENOTSUP:
@@ -115,8 +113,7 @@ static enum weir_status change_source(struct batch *batch, struct weiri_change *
 
 /* Gives the present as its run time to a job that is long overdue, and to one that is ready and was
  * put when the clock was ahead, or after such a job, and would be delayed in the target. A target
- * that knows jobs by their run times must be given the same by a repeated move: the source keeps
- * it. */
+ * that knows jobs by their run times is given the same by a repeated move: the source keeps it. */
 static enum weir_status restamp(struct batch *batch)
 {
     const struct weiri_move *move = batch->move;
@@ -131,7 +128,7 @@ static enum weir_status restamp(struct batch *batch)
             job->run_at_ns = now_ns;
         }
     }
-    return keeps_origins(move) ? WEIR_OK : change_source(batch, &late, batch->error);
+    return keeps_put_ids(move) ? WEIR_OK : change_source(batch, &late, batch->error);
 }
 
 /* Equal jobs of stores are different ones, which a cluster tells apart by their run times alone. So
@@ -156,13 +153,10 @@ static enum weir_status give(struct batch *batch)
             entry->given = WEIRI_NOT_GIVEN;
             continue;
         }
-        char origin[WEIRI_ORIGIN_SIZE];
-        (void)snprintf(origin, sizeof(origin), "%" PRId64 ".%" PRId64 ".%" PRId64, batch->name,
-                       entry->job->number, job->created_ns);
-        if (!keeps_origins(move)) {
+        if (!keeps_put_ids(move)) {
             job->run_at_ns = spread(batch, entry->job->number, job->run_at_ns);
         }
-        entry->given = weiri_move_give(move, job, origin, &entry->id, &status, batch->error);
+        entry->given = weiri_move_give(move, job, &entry->id, &status, batch->error);
         batch->is_over = !weiri_move_step(move, WEIR_MOVE_PUT);
     }
     return status;
@@ -202,8 +196,7 @@ static void count(struct weiri_move *move, const struct entry *entry, enum weir_
     }
 }
 
-/* Deletes what the target has. One that was buried or archived meanwhile stays, and so does one
- * that has another body by now. */
+/* Deletes what the target has, but what was buried, archived or given another body meanwhile. */
 static enum weir_status forget(struct batch *batch, struct weir_error *ret_error)
 {
     struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY, .identities = batch->identities};

@@ -7,8 +7,8 @@
 
 #include "jobs/core/backend.h"
 
-/* A move. The source's backend finds the jobs, gives each to the target, and deletes it: that with
- * LIST by weiri_move_out(). */
+/* A move. The source's backend finds the jobs, gives each to the target, and deletes it; one with
+ * LIST does so by weiri_move_out(). */
 struct weiri_move {
     const char *tube;
     weir_broker *from;
@@ -28,16 +28,12 @@ enum weiri_given {
     WEIRI_TARGET_FAILED
 };
 
-/* The longest origin, with its NUL. */
-#define WEIRI_ORIGIN_SIZE 256
-
-/* Puts a job into the target. A store knows it by its origin and body there, a cluster by its run
- * time and body. So a store is given an overdue job with the present as its run time; for a cluster
- * the source must see to that. ret_id: its id there. The counts are the caller's. ret_error: of
- * WEIRI_TARGET_FAILED; ret_status too. */
+/* Puts a job into the target, with its identity as put_id where that keeps one. Such a target is
+ * given an overdue job with the present as its run time; for another the source must see to that.
+ * ret_id: its id there. The counts are the caller's. WEIRI_TARGET_FAILED has the last two. */
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
-                                 const char *origin, struct weir_job_id *ret_id,
-                                 enum weir_status *ret_status, struct weir_error *ret_error);
+                                 struct weir_job_id *ret_id, enum weir_status *ret_status,
+                                 struct weir_error *ret_error);
 /* Logs why a job is left. */
 void weiri_move_tell(const struct weiri_move *move, const char *id, const char *why);
 /* Moves what a backend with LIST has: jobs are listed, put into the target one by one, and deleted

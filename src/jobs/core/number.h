@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads a decimal number of size bytes. False: no digits, another byte than a digit, or more than
- * 64 bits. */
+/* Reads a decimal number of size bytes. False: no digits, another byte, or more than 64 bits. */
 static inline bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number)
 {
     uint64_t number = 0;

@@ -19,7 +19,7 @@ static _Atomic bool is_over;
 static void work(void *arg)
 {
     weir_broker *broker = arg;
-    const struct weir_body bodies[] = {{"left", 4}, {"right", 5}};
+    const struct weir_body bodies[] = {{"left", 4, NULL}, {"right", 5, NULL}};
     while (!is_over) {
         CHECK_STATUS(weir_broker_put(broker, "t", bodies, 2, NULL, NULL, NULL), WEIR_OK);
         struct weiri_reservation *job = jobs_reserve_one(broker, "t");
@@ -162,7 +162,7 @@ static void expect_nothing(const char *folder)
 TEST(full, "a copy that its disk cannot hold leaves nothing there, wherever the space ends")
 {
     static char bytes[40000];
-    const struct weir_body bodies[] = {{bytes, sizeof(bytes)}, {bytes, sizeof(bytes)}};
+    const struct weir_body bodies[] = {{bytes, sizeof(bytes), NULL}, {bytes, sizeof(bytes), NULL}};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, 2, NULL, NULL, NULL), WEIR_OK);
     small_disk_mount(4096);

@@ -38,7 +38,7 @@ int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
         told.bytes = sqlite3_column_blob(body.statement, 2);
         told.size = (size_t)sqlite3_column_bytes(body.statement, 2);
         bool is_read = sqlite3_errcode(connection->db) != SQLITE_NOMEM;
-        const struct weir_body whole = {body.bytes, body.size};
+        const struct weir_body whole = {body.bytes, body.size, NULL};
         body.is_sound = is_read && weiri_stored_body_checksum(&whole, &told) == checksum;
         code = is_read ? code : SQLITE_NOMEM;
     }

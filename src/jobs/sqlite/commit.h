@@ -13,8 +13,8 @@
  * cannot succeed makes no other fail. */
 
 /* Changes the database inside a transaction. Returns one of SQLite's codes; any but SQLITE_OK
- * undoes the transaction. The function may be called again after that, so it resets its results
- * first. */
+ * undoes the transaction. The function may be called again after that, so it first resets its
+ * results. */
 typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
 
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,

@@ -96,8 +96,8 @@ struct weiri_value weiri_value(struct weiri_value value);
 #define WEIRI_VALUES_14(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_13(__VA_ARGS__)
 #define WEIRI_VALUES_15(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_14(__VA_ARGS__)
 
-/* Behind other values the words of `put`. */
-#define WEIRI_WORDS_OF_PUT WEIRI_WORD_FIELDS(WEIRI_WORD_OF_PUT)
+/* Behind other values the words and the put_id of `put`. */
+#define WEIRI_WORDS_OF_PUT WEIRI_WORD_FIELDS(WEIRI_WORD_OF_PUT) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_PUT)
 #define WEIRI_WORD_OF_PUT(name, kind, limit, feature) , put->name
 
 /* All functions from here on return SQLite's codes. values: WEIRI_VALUES(), or NULL for none. */

@@ -43,7 +43,8 @@ static struct ledger *make_ledger(void)
 static void put_some(struct ledger *ledger, weir_broker *broker, size_t count)
 {
     static char large[9000];
-    const struct weir_body bodies[BATCH] = {{"small", 5}, {large, sizeof(large)}, {"", 0}};
+    const struct weir_body bodies[BATCH] = {
+        {"small", 5, NULL}, {large, sizeof(large), NULL}, {"", 0, NULL}};
     struct weir_job_id ids[BATCH];
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, count, NULL, ids, NULL), WEIR_OK);
     for (size_t i = 0; i < count; i++) {

@@ -43,7 +43,7 @@ struct put {
 static void put_one(void *arg)
 {
     struct put *put = arg;
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     put->status = weir_broker_put(put->broker, "t", &body, 1, &put->options, &put->id, NULL);
 }
 
@@ -105,7 +105,7 @@ TEST(cut, "the jobs of a put that is cut have one run time")
     static struct weir_job_id ids[COUNT];
     const struct weir_put_options options = {.delay_ns = HOUR};
     for (size_t i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){"x", 1};
+        bodies[i] = (struct weir_body){"x", 1, NULL};
     }
     fault.watch = tick;
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, COUNT, &options, ids, NULL), WEIR_OK);
@@ -175,7 +175,7 @@ TEST(elsewhere, "what is in the past is said by the clock of the store, not by t
     struct weiri_broker_ops ops = *own;
     ops.now = behind;
     broker->ops = &ops;
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_put_options options = {.run_at_ns = JOBS_WALL_START - HOUR};
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL), WEIR_OK);
     CHECK_INT(run_at_of(broker, "1"), ==, JOBS_WALL_START - HOUR);

@@ -26,7 +26,7 @@ static int put_all(weir_broker *broker, enum weir_status *ret_statuses)
     static char large[20000];
     int failures = 0;
     for (int i = 0; i < PUTS; i++) {
-        const struct weir_body body = {large, (size_t)(1 + i * STEP)};
+        const struct weir_body body = {large, (size_t)(1 + i * STEP), NULL};
         struct weir_error error = {0};
         ret_statuses[i] = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
         CHECK((ret_statuses[i] == WEIR_OK) == (error.text[0] == '\0'));
@@ -86,7 +86,7 @@ static void fail_each(unsigned kinds, int code)
             for (int i = PUTS - failures; i < PUTS; i++) {
                 CHECK_STATUS(statuses[i], WEIR_EIO);
             }
-            const struct weir_body body = {"x", 1};
+            const struct weir_body body = {"x", 1, NULL};
             struct weir_error error;
             CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_EIO);
             CHECK(strstr(error.text, "reopen") != NULL);
@@ -146,7 +146,7 @@ TEST(cut_put_stays, "a put that was cut, fails, and cannot be taken back is WEIR
     store->put_ns = 0;
     struct weir_body bodies[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){"x", 1};
+        bodies[i] = (struct weir_body){"x", 1, NULL};
     }
     uint64_t before = store->transactions;
     enum weir_status status;
@@ -198,7 +198,7 @@ TEST(read_fails,
             fault_disarm();
             continue;
         }
-        const struct weir_body body = {"y", 1};
+        const struct weir_body body = {"y", 1, NULL};
         struct weir_tube_counts counts;
         status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
         expect_read_error(status, &error, &failed);

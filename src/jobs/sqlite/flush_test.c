@@ -27,7 +27,7 @@ static char bytes[200000];
 static void put_one(void *arg)
 {
     struct putter *putter = arg;
-    const struct weir_body body = {bytes, putter->size};
+    const struct weir_body body = {bytes, putter->size, NULL};
     putter->status = weir_broker_put(putter->broker, "t", &body, 1, NULL, NULL, &putter->error);
 }
 
@@ -64,7 +64,7 @@ static void put_together(struct putter putters[PUTTERS], int nth)
     }
     CHECK_INT(fault.failed, ==, 1);
     uint64_t transactions = store->transactions;
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_EIO);
     CHECK_INT(store->transactions, ==, transactions);
     weiri_lock_file_close(&other);
@@ -127,7 +127,7 @@ TEST(full_at_flush, "a disk that is found full by a flush ends acknowledgements 
     (void)jobs_put(broker, "t", "x", NULL);
     fault_arm(FAULT_SYNC, 0, false, SQLITE_IOERR_FSYNC);
     fault.error = ENOSPC;
-    const struct weir_body body = {"y", 1};
+    const struct weir_body body = {"y", 1, NULL};
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_EIO);
     CHECK_INT(fault.failed, ==, 1);
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_EIO);
@@ -138,7 +138,7 @@ TEST(over_quota, "a write over a quota is a full disk: waited for; one that fail
 {
     fault_install();
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    const struct weir_body body = {"y", 1};
+    const struct weir_body body = {"y", 1, NULL};
     fault_arm(FAULT_WRITE, 0, true, SQLITE_IOERR_WRITE);
     fault.error = EDQUOT;
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_ENOSPACE);
@@ -166,7 +166,7 @@ TEST(extension,
                 {EIO, WEIR_EIO}};
     fault_install();
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    const struct weir_body body = {"y", 1};
+    const struct weir_body body = {"y", 1, NULL};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         fault_arm(FAULT_EXTEND, 0, true, SQLITE_IOERR_WRITE);
         fault.error = rows[i].error;
@@ -218,7 +218,7 @@ static void fail_checkpoint(int code, enum weir_log_level level)
         listener.store->checkpoint_pages = 1;
         listener.store->checkpoint_at = 1;
         fault_arm(FAULT_WRITE, nth, false, code);
-        const struct weir_body body = {"x", 1};
+        const struct weir_body body = {"x", 1, NULL};
         enum weir_status status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL);
         /* That of a checkpoint comes after the commit. */
         CHECK(status == WEIR_OK || listener.messages[WEIR_LOG_WARNING] == 0);

@@ -281,7 +281,7 @@ TEST(refused, "a group that is empty or too long is refused, and nothing is put"
 {
     weir_broker *broker = open_store();
     struct weir_put_options options = {0};
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     char text[WEIR_GROUP_SIZE_MAX + 2];
     options.group = "";

@@ -11,7 +11,7 @@
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
 
-#define IDENTITY_SIZE 240
+#define IDENTITY_SIZE (WEIR_PUT_ID_SIZE_MAX + 1)
 
 static int keep(const struct weir_job *job, void *arg)
 {

@@ -55,14 +55,6 @@ int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_p
                              : code;
 }
 
-int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
-                        const struct weiri_put *put, int64_t run_at_ns, bool is_earliest)
-{
-    return weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
-                         WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns,
-                                      is_earliest WEIRI_WORDS_OF_PUT));
-}
-
 int weiri_key_release(struct weiri_store *store, int64_t number, const struct weiri_key *key,
                       int64_t now_ns)
 {

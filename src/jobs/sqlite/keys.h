@@ -24,12 +24,6 @@ int weiri_key_decide(struct weiri_store *store, int64_t tube, const struct weiri
 int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
                    int64_t number, int64_t now_ns);
 
-/* Has the job of a row run once more, from run_at_ns on and in the group of the put, after its
- * reservation. is_earliest: or from an earlier time that was asked for during the same reservation.
- */
-int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
-                        const struct weiri_put *put, int64_t run_at_ns, bool is_earliest);
-
 /* Releases the key of a job that has ended or was buried. */
 int weiri_key_release(struct weiri_store *store, int64_t number, const struct weiri_key *key,
                       int64_t now_ns);

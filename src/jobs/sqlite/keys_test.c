@@ -25,7 +25,7 @@ static int64_t put(weir_broker *broker, enum weir_duplicate mode, const char *bo
     options.key_ns = mode == WEIR_DUPLICATE_THROTTLE ? 2 * HOUR : 0;
     options.delay_ns = delay_ns;
     options.priority = 5;
-    const struct weir_body bytes = {body, strlen(body)};
+    const struct weir_body bytes = {body, strlen(body), NULL};
     struct weir_job_id id;
     struct weir_error error;
     enum weir_status status = weir_broker_put(broker, "t", &bytes, 1, &options, &id, &error);
@@ -453,7 +453,7 @@ TEST(apart, "keys of different tubes are different; options that make no sense a
     options.key = "k";
     CHECK_INT(jobs_put(broker, "t", "x", &options), ==, 1);
     CHECK_INT(jobs_put(broker, "u", "x", &options), ==, 2);
-    const struct weir_body bodies[] = {{"x", 1}, {"x", 1}};
+    const struct weir_body bodies[] = {{"x", 1, NULL}, {"x", 1, NULL}};
     char key[WEIR_KEY_SIZE_MAX + 2];
     memset(key, 'k', sizeof(key));
     key[WEIR_KEY_SIZE_MAX + 1] = '\0';

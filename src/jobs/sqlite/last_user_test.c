@@ -25,7 +25,7 @@ static struct {
 
 static void put(weir_broker *broker, int count)
 {
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     for (int i = 0; i < count; i++) {
         enum weir_status status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL);
         CHECK(status == WEIR_OK || status == WEIR_EIO);

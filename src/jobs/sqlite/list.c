@@ -64,8 +64,7 @@ static void keep(struct page *page, struct weiri_reservation *job)
     page->is_full = page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
 }
 
-/* Reads from the job behind page->after up to page->until, which becomes the last number where that
- * is less. */
+/* Reads from the job behind page->after up to page->until, which is at most the last one then. */
 static int read_page(struct weiri_reading *reading, void *arg)
 {
     struct page *page = arg;

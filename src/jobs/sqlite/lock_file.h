@@ -25,8 +25,7 @@
  * and reads them (pread(2)). For these a missing page is an error number.
  *
  * A waiter for the lock sleeps until its release. A thread that comes while another waits lets one
- * release pass first. Only a holder's death notifies no channel; waiters check for that every 10
- * ms. */
+ * release pass first. Only a holder's death notifies no channel; waiters look every 10 ms. */
 
 struct weiri_lock_page;
 

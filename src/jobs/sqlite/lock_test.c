@@ -68,7 +68,7 @@ TEST(foreign, "what another program put in the lock file's place is refused, and
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     CHECK_INT(symlink("elsewhere", "jobs.db.lock"), ==, 0);
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_EACCESS);
     CHECK(strstr(error.text, "jobs.db.lock") != NULL);
@@ -129,7 +129,7 @@ TEST(woken_after_cut, "a consumer hears of puts though the lock file is cut shor
 
 static void expect_gone(weir_broker *broker)
 {
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_EIO);
     CHECK(strstr(error.text, "jobs.db is no longer there") != NULL);
@@ -299,7 +299,7 @@ TEST(plain_holder, "another program that writes for too long is named")
     struct weir_broker_options options = {0};
     options.busy_ns = WEIR_MS(20);
     weir_broker *broker;
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_ETIMEDOUT);

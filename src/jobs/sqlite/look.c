@@ -103,8 +103,7 @@ enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn
 
 /* --- peek --- */
 
-/* Tells one job as it is now, in a transaction of its own. state: only if it is in this state; 0:
- * in any. */
+/* Tells one job as it is now, in a transaction of its own. state: only in this one; 0: in any. */
 static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
                                  enum weir_job_state state, weir_job_fn *fn, void *arg,
                                  bool *ret_is_told, bool *ret_is_over, struct weir_error *ret_error)

@@ -110,7 +110,7 @@ static void do_put(struct model *m)
     options.priority = (int32_t)test_random_below(3) - 1;
     options.delay_ns = test_random_below(2) == 0 ? 0 : (int64_t)test_random_below(2000);
     options.ttr_ns = WEIR_MS(100) + (int64_t)test_random_below(500);
-    const struct weir_body bodies[3] = {{"1", 1}, {"22", 2}, {"333", 3}};
+    const struct weir_body bodies[3] = {{"1", 1, NULL}, {"22", 2, NULL}, {"333", 3, NULL}};
     struct weir_job_id ids[3];
     CHECK_STATUS(weir_broker_put(m->broker, tubes[tube], bodies, count, &options, ids, NULL),
                  WEIR_OK);

@@ -443,7 +443,7 @@ TEST(sqlite_no_memory, "lack of memory inside SQLite is reported as such, and th
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     static char bytes[2 << 20];
-    const struct weir_body body = {bytes, sizeof(bytes)};
+    const struct weir_body body = {bytes, sizeof(bytes), NULL};
     (void)jobs_put(broker, "t", "x", NULL);
     sqlite3_int64 used = sqlite3_memory_used();
     if (sqlite3_hard_heap_limit64(used + 100000) < 0) {

@@ -13,7 +13,7 @@
 /* SQLite's own limit on a path, less its longest suffix and ours. */
 #define WEIRI_PLACE_SIZE 500
 
-/* Resolves the symbolic links of the path's folder: SQLite follows none, and the process may change
+/* Resolves the symbolic links of the path's folder: SQLite follows none, and a process may leave
  * its folder. */
 WEIR_NODISCARD enum weir_status weiri_place_resolve(const char *location, char *path, size_t size,
                                                     struct weir_error *ret_error);

@@ -77,7 +77,8 @@ static void record(enum fault_kind kind, bool is_log, sqlite3_int64 offset, cons
 static void put(weir_broker *broker, size_t count)
 {
     static char large[6000];
-    const struct weir_body bodies[3] = {{"small", 5}, {large, sizeof(large)}, {"", 0}};
+    const struct weir_body bodies[3] = {
+        {"small", 5, NULL}, {large, sizeof(large), NULL}, {"", 0, NULL}};
     struct weir_job_id ids[3];
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, count, NULL, ids, NULL), WEIR_OK);
     for (size_t i = 0; i < count; i++) {
@@ -113,17 +114,17 @@ static int64_t fired(weir_broker *broker)
 /* A move that was killed after it had put a job into its target, repeated. */
 static void move_again(weir_broker *broker, weir_broker *other)
 {
-    const struct weir_body body = {"moved", 5};
+    const struct weir_body body = {"moved", 5, NULL};
     bool was_there = false;
-    char origin[16];
-    (void)snprintf(origin, sizeof(origin), "%d", event_count);
+    char put_id[16];
+    (void)snprintf(put_id, sizeof(put_id), "%d", event_count);
     struct weir_job_id ids[2];
     const struct weiri_put one = {.tube = "t",
                                   .bodies = &body,
                                   .count = 1,
                                   .run_at_ns = jobs_clocks_wall(&clocks),
                                   .ttr_ns = WEIR_SECONDS(60),
-                                  .origin = origin,
+                                  .put_id = put_id,
                                   .ret_was_there = &was_there};
     CHECK_STATUS(weiri_store_put(other->store, &one, &ids[0], NULL), WEIR_OK);
     CHECK_STATUS(weiri_store_put(broker->store, &one, &ids[1], NULL), WEIR_OK);
@@ -135,7 +136,7 @@ static void move_again(weir_broker *broker, weir_broker *other)
 /* A put whose key a job has already. */
 static void put_again(weir_broker *broker, weir_broker *other, enum weir_duplicate mode)
 {
-    const struct weir_body body = {"kept", 4};
+    const struct weir_body body = {"kept", 4, NULL};
     struct weir_put_options options = {0};
     char key[16];
     (void)snprintf(key, sizeof(key), "%d", event_count);

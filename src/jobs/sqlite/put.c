@@ -23,161 +23,187 @@ enum {
 
 /* which: adds or renews. */
 static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
-                      const struct weiri_put *put, const struct weir_body *body)
+                      const struct weiri_put_request *request)
 {
     char bytes[WEIRI_TOLD_SIZE];
-    struct weiri_value told = weiri_told(put, bytes);
-    return weiri_sql_run(&store->writer, which,
-                         WEIRI_VALUES(number, (int64_t)weiri_stored_body_checksum(body, &told),
-                                      weiri_blob(body->data, body->size), told, put->origin));
+    struct weiri_value told = weiri_told(request->own, bytes);
+    int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
+    return weiri_sql_run(
+        &store->writer, which,
+        WEIRI_VALUES(number, checksum, weiri_blob(request->body->data, request->body->size), told));
 }
 
-/* Looks for a job of the same origin, and so that another one that got its number, in a copy of
- * the store, is not taken for it: of the same body. SQLITE_DONE: there is none. */
-static int find_same(struct weiri_store *store, const struct weiri_put *put, int64_t *ret_number)
+/* Does what a put with a key does where it makes no job: it makes one that is there the one that is
+ * put, at once or after its run, or earlier; or nothing. */
+static int meet_duplicate(struct weiri_store *store, struct weiri_put_request *request,
+                          struct weiri_key_decision *decision, int64_t run_at_ns)
 {
-    const struct weir_body *body = &put->bodies[0];
-    char bytes[WEIRI_TOLD_SIZE];
-    struct weiri_value told = weiri_told(put, bytes);
-    return weiri_sql_number(&store->writer, WEIRI_SQL_FIND_SAME,
-                            WEIRI_VALUES((int64_t)weiri_stored_body_checksum(body, &told),
-                                         weiri_blob(body->data, body->size), told, put->origin),
-                            ret_number);
-}
-
-/* Jobs that are put to run at once have run times in the order of the puts, also where the wall
- * clock was set back: those after that have the latest run time so far. */
-static int find_turn(struct weiri_store *store, int64_t tube, int64_t *run_at_ns)
-{
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, WEIRI_VALUES(tube, *run_at_ns),
-                                run_at_ns);
-    return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
-}
-
-/* Makes a job the one that is put: at once, or after its run. */
-static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
-                 const struct weiri_put *put, int64_t run_at_ns, struct weiri_tally *tally,
-                 int64_t now_ns)
-{
+    const struct weiri_put *put = request->own;
     struct weiri_row *row = &decision->row;
-    const struct weiri_job_step step = {.event = WEIRI_JOB_RENEW, .run_at_ns = run_at_ns};
-    enum weir_status ignored; /* the state was asked for */
-    bool is_running = decision->action == WEIRI_DUPLICATE_AFTER;
+    bool is_new = decision->action == WEIRI_DUPLICATE_RENEW;
+    bool is_next = decision->action == WEIRI_DUPLICATE_AFTER;
     bool is_earliest = put->on_duplicate == WEIR_DUPLICATE_AGAIN;
-    int code = is_running ? weiri_key_run_again(store, row, put, run_at_ns, is_earliest)
-                          : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
-    /* The holder of a job that runs renews its lease by the TTR that it was told. */
-    if (code == SQLITE_OK && !is_running) {
+    const struct weiri_job_step step = {.event = is_new ? WEIRI_JOB_RENEW : WEIRI_JOB_RESCHEDULE,
+                                        .run_at_ns = run_at_ns};
+    enum weir_status ignored; /* the state was asked for */
+    int code = SQLITE_OK;
+    request->refused_by = decision->action == WEIRI_DUPLICATE_REFUSE ? put->key : NULL;
+    if (is_new ||
+        (decision->action == WEIRI_DUPLICATE_EARLIER && run_at_ns < row->facts.run_at_ns)) {
+        code = weiri_row_step(store, &request->tally, row, &step, request->now_ns, NULL, &ignored);
+    }
+    if (code == SQLITE_OK && is_new) {
         code =
             weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
                           WEIRI_VALUES(row->number, put->priority, put->ttr_ns WEIRI_WORDS_OF_PUT));
+    } else if (is_next) { /* the holder renews its lease by the TTR that it was told */
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
+                             WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns,
+                                          is_earliest WEIRI_WORDS_OF_PUT));
     }
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK && (is_new || is_next)) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
-                             WEIRI_VALUES(row->number, now_ns));
+                             WEIRI_VALUES(row->number, request->now_ns));
     }
-    return code == SQLITE_OK
-               ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, put, &put->bodies[0])
+    return code == SQLITE_OK && (is_new || is_next)
+               ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request)
                : code;
 }
 
-/* Does what a put with a key does where it makes no job. */
-static int meet_duplicate(struct weiri_store *store, struct weiri_key_decision *decision,
-                          struct weiri_put_request *request, int64_t run_at_ns, int64_t now_ns)
+static int add_job(struct weiri_store *store, struct weiri_put_request *request,
+                   const struct weiri_job_facts *facts, int64_t *ret_number)
 {
-    struct weiri_tally tally = {0};
-    const struct weiri_job_step step = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = run_at_ns};
-    enum weir_status ignored;
-    int code = SQLITE_OK;
-    request->count = 1;
-    request->numbers[0] = decision->row.number;
-    request->is_refused = decision->action == WEIRI_DUPLICATE_REFUSE;
-    if (decision->action == WEIRI_DUPLICATE_EARLIER && run_at_ns < decision->row.facts.run_at_ns) {
-        code = weiri_row_step(store, &tally, &decision->row, &step, now_ns, NULL, &ignored);
-    } else if (decision->action == WEIRI_DUPLICATE_RENEW ||
-               decision->action == WEIRI_DUPLICATE_AFTER) {
-        code = renew(store, decision, request->put, run_at_ns, &tally, now_ns);
+    const struct weiri_put *put = request->own;
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
+                             WEIRI_VALUES(request->tube, (int64_t)facts->state, put->priority,
+                                          facts->run_at_ns, put->ttr_ns,
+                                          request->now_ns WEIRI_WORDS_OF_PUT));
+    if (code != SQLITE_OK) {
+        return code;
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    *ret_number = sqlite3_last_insert_rowid(store->writer.db);
+    code = write_body(store, WEIRI_SQL_ADD_BODY, *ret_number, request);
+    if (code == SQLITE_OK) {
+        code = weiri_tally_add(store, &request->tally, request->tube, facts);
+    }
+    return code == SQLITE_OK && put->key != NULL
+               ? weiri_key_take(store, request->tube, put, *ret_number, request->now_ns)
+               : code;
 }
 
-static bool is_cut(const struct weiri_put_request *request, size_t i, int64_t end_ns)
+/* Puts the body at hand, or finds the job that is there for it: by the put_id, then by the key. */
+static int put_one(struct weiri_store *store, struct weiri_put_request *request,
+                   int64_t *ret_number)
 {
-    size_t done = i - request->from;
-    return done > 0 && done % CUT_JOBS == 0 && weiri_monotonic_now() >= end_ns;
+    const struct weiri_put *put = request->own;
+    int64_t same = 0; /* negative: with another body */
+    int code = SQLITE_DONE;
+    if (put->put_id != NULL) {
+        char bytes[WEIRI_TOLD_SIZE];
+        struct weiri_value told = weiri_told(put, bytes);
+        int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
+        code = weiri_sql_number(&store->writer, WEIRI_SQL_FIND_PUT,
+                                WEIRI_VALUES(request->tube, put->put_id, request->now_ns, checksum),
+                                &same);
+    }
+    if (put->ret_was_there != NULL) {
+        *put->ret_was_there = same > 0;
+    }
+    request->refused_by = same < 0 ? put->put_id : NULL;
+    *ret_number = same < 0 ? -same : same;
+    if (code != SQLITE_DONE) {
+        return code;
+    }
+    bool is_at_once = put->run_at_ns == 0 && put->delay_ns == 0;
+    struct weiri_job_facts facts = {.run_at_ns = weiri_put_when(put, request->said_ns),
+                                    .ttr_ns = put->ttr_ns};
+    facts.state =
+        is_at_once || facts.run_at_ns <= request->now_ns ? WEIR_JOB_READY : WEIR_JOB_DELAYED;
+    /* Jobs that are put to run at once have run times in the order of the puts, also where the wall
+     * clock was set back: those after that have the latest run time so far. */
+    if (is_at_once && request->turn_ns == 0) {
+        code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE,
+                                WEIRI_VALUES(request->tube, facts.run_at_ns), &request->turn_ns);
+        if (code != SQLITE_OK) {
+            return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+        }
+    }
+    facts.run_at_ns = is_at_once ? request->turn_ns : facts.run_at_ns;
+    struct weiri_key_decision decision = {.action = WEIRI_DUPLICATE_PUT};
+    code = put->key == NULL
+               ? SQLITE_OK
+               : weiri_key_decide(store, request->tube, put, request->now_ns, &decision);
+    if (code != SQLITE_OK || decision.action == WEIRI_DUPLICATE_PUT) {
+        return code == SQLITE_OK ? add_job(store, request, &facts, ret_number) : code;
+    }
+    *ret_number = decision.row.number;
+    return meet_duplicate(store, request, &decision, facts.run_at_ns);
+}
+
+static bool is_cut(const struct weiri_put_request *request, int64_t end_ns)
+{
+    size_t done = request->count - request->from;
+    return request->put->each == NULL && done > 0 && done % CUT_JOBS == 0 &&
+           weiri_monotonic_now() >= end_ns;
 }
 
 int weiri_put_run(struct weiri_store *store, void *arg)
 {
     struct weiri_put_request *request = arg;
-    const struct weiri_put *put = request->put;
-    int64_t now = weiri_store_now(store);
-    if (request->said_ns == 0) {
-        request->said_ns = weiri_said_ns(put->since_ns, now, weiri_store_lease_now(store));
-    }
-    bool is_at_once = put->run_at_ns == 0 && put->delay_ns == 0;
-    struct weiri_job_facts facts = {.run_at_ns = weiri_put_when(put, request->said_ns),
-                                    .ttr_ns = put->ttr_ns};
-    facts.state = is_at_once || facts.run_at_ns <= now ? WEIR_JOB_READY : WEIR_JOB_DELAYED;
-    int64_t tube;
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
-        code = weiri_tube_add(store, put->tube, &tube);
+        code = weiri_tube_add(store, request->put->tube, &request->tube);
     }
-    request->was_there = false;
-    if (code == SQLITE_OK && put->origin != NULL) {
-        code = find_same(store, put, &request->numbers[0]);
-        request->was_there = code == SQLITE_OK;
-        code = code == SQLITE_DONE ? SQLITE_OK : code;
+    request->tally = (struct weiri_tally){0};
+    request->now_ns = weiri_store_now(store);
+    if (request->said_ns == 0) {
+        request->said_ns =
+            weiri_said_ns(request->put->since_ns, request->now_ns, weiri_store_lease_now(store));
     }
-    if (request->was_there) {
-        request->count = 1;
-        return SQLITE_OK;
-    }
-    if (code == SQLITE_OK && is_at_once) {
-        code = find_turn(store, tube, &facts.run_at_ns);
-    }
-    request->is_refused = false;
-    if (code == SQLITE_OK && put->key != NULL) {
-        struct weiri_key_decision decision;
-        code = weiri_key_decide(store, tube, put, now, &decision);
-        if (code == SQLITE_OK && decision.action != WEIRI_DUPLICATE_PUT) {
-            return meet_duplicate(store, &decision, request, facts.run_at_ns, now);
-        }
-    }
-    struct weiri_tally tally = {0};
+    request->turn_ns = 0;
+    request->refused_by = NULL;
+    request->count = request->from;
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
-    size_t i = request->from;
-    for (; i < put->count && code == SQLITE_OK && !is_cut(request, i, end); i++) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
-                             WEIRI_VALUES(tube, (int64_t)facts.state, put->priority,
-                                          facts.run_at_ns, put->ttr_ns, now WEIRI_WORDS_OF_PUT));
-        if (code != SQLITE_OK) {
+    while (code == SQLITE_OK && request->count < request->put->count && !is_cut(request, end)) {
+        request->own =
+            request->put->each != NULL ? &request->put->each[request->count] : request->put;
+        request->body = &request->put->bodies[request->count];
+        code = put_one(store, request, &request->numbers[request->count]);
+        if (request->refused_by != NULL) {
             break;
         }
-        request->numbers[i] = sqlite3_last_insert_rowid(store->writer.db);
-        code = write_body(store, WEIRI_SQL_ADD_BODY, request->numbers[i], put, &put->bodies[i]);
-        if (code == SQLITE_OK) {
-            code = weiri_tally_add(store, &tally, tube, &facts);
-        }
-        if (code == SQLITE_OK && put->key != NULL) {
-            code = weiri_key_take(store, tube, put, request->numbers[i], now);
-        }
+        request->count++;
     }
-    request->count = i;
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &request->tally) : code;
+}
+
+int weiri_put_run_whole(struct weiri_store *store, void *arg)
+{
+    const struct weiri_put_request *request = arg;
+    struct weiri_connection *writer = &store->writer;
+    int code = weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL);
+    int run = code == SQLITE_OK ? weiri_put_run(store, arg) : code;
+    if (code != SQLITE_OK || sqlite3_get_autocommit(writer->db) != 0) {
+        return run;
+    }
+    if (run != SQLITE_OK || request->refused_by != NULL) {
+        code = weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
+    }
+    int end = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
+    return run != SQLITE_OK ? run : code != SQLITE_OK ? code : end;
 }
 
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,
                                   struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
     const struct weiri_put *put = request->put;
-    if (request->is_refused) {
-        return weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the key \"%s\"",
-                          request->numbers[0], put->key);
-    }
-    if (put->origin != NULL) {
-        *put->ret_was_there = request->was_there;
+    if (request->refused_by != NULL) {
+        bool is_key = request->refused_by == request->own->key;
+        enum weir_status status =
+            weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the %s \"%s\"%s",
+                       request->numbers[request->count], is_key ? "key" : "put_id",
+                       request->refused_by, is_key ? "" : ", and another body or other headers");
+        return weiri_put_blame(put, request->count, status, ret_error);
     }
     for (size_t i = 0; i < put->count && ret_ids != NULL; i++) {
         weiri_number_format(request->numbers[i], &ret_ids[i]);
@@ -220,8 +246,9 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && request.from < put->count) {
-        status = weiri_commit(store, weiri_put_run, &request, ret_error);
+    while (status == WEIR_OK && request.refused_by == NULL && request.from < put->count) {
+        status = weiri_commit(store, put->each != NULL ? weiri_put_run_whole : weiri_put_run,
+                              &request, ret_error);
         if (status == WEIR_OK) {
             request.from = request.count;
         }

@@ -3,23 +3,32 @@
 #ifndef WEIRI_SQLITE_PUT_H
 #define WEIRI_SQLITE_PUT_H
 
-#include "jobs/sqlite/store.h"
+#include "jobs/sqlite/row.h"
 
 struct weiri_put_request {
     const struct weiri_put *put;
     int64_t said_ns;  /* when it was said, for all its transactions, and runs of them; 0: not yet */
     size_t from;      /* jobs of earlier transactions */
     size_t count;     /* result: with those of this one */
-    int64_t *numbers; /* result: of all of them */
-    bool was_there;   /* result */
-    bool is_refused;  /* result: a job has the key */
+    int64_t *numbers; /* result: of all of them; of one that is refused: that of the other job */
+    const char *refused_by; /* result: the key or put_id of body `count`; NULL: it is not refused */
+
+    /* Of a transaction, and the body at hand. */
+    const struct weiri_put *own;
+    const struct weir_body *body;
+    struct weiri_tally tally;
+    int64_t tube;
+    int64_t now_ns;
+    int64_t turn_ns; /* the run time of jobs at once; 0: not asked for yet */
 };
 
 /* Puts jobs in an open transaction; count is less than all where the store's put_ns has passed. A
  * function of commit.h. */
 int weiri_put_run(struct weiri_store *store, void *request);
+/* The same, but of a put that fails or is refused nothing is left in the transaction. */
+int weiri_put_run_whole(struct weiri_store *store, void *request);
 
-/* The ids of a put that succeeded (ret_ids may be NULL), or WEIR_EBUSY where the key refused it. */
+/* The ids of a put that succeeded (ret_ids may be NULL), or WEIR_EBUSY where it is refused. */
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,
                                   struct weir_job_id *ret_ids, struct weir_error *ret_error);
 

@@ -32,8 +32,7 @@ WEIR_NODISCARD enum weir_status weiri_reading_open(struct weiri_store *store,
                                                    struct weir_error *ret_error);
 void weiri_reading_close(struct weiri_reading *reading);
 
-/* Begins and ends a transaction. code is that of the last statement: a failure is written into
- * ret_error. */
+/* Begins and ends a transaction. code is that of the last statement: a failure is in ret_error. */
 WEIR_NODISCARD enum weir_status weiri_reading_begin(struct weiri_reading *reading,
                                                     struct weir_error *ret_error);
 WEIR_NODISCARD enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,

@@ -224,7 +224,7 @@ int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct
     if (*ret_status != WEIR_OK || row->tube == tube) {
         return SQLITE_OK;
     }
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_KEY_IN_TUBE,
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_TAKEN_IN_TUBE,
                                 WEIRI_VALUES(row->number, tube, now_ns), &ignored);
     if (code != SQLITE_DONE) {
         *ret_status = WEIR_EBUSY;

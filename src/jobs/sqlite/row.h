@@ -60,7 +60,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
                    enum weir_status *ret_status);
 
 /* Moves a row to another tube. from and to are different tallies. ret_status: WEIR_OK, or why it
- * stays: WEIR_EBUSY (reserved; its key is there), WEIR_ESTATE (archived). */
+ * stays: WEIR_EBUSY (reserved; its key or put_id is there), WEIR_ESTATE (archived). */
 int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
                      struct weiri_row *row, int64_t tube, int64_t now_ns,
                      enum weir_status *ret_status);
@@ -76,8 +76,7 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
 int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                     const struct weiri_job_facts *facts);
 
-/* Writes the counts, and notifies the channels of tubes with news for waiters. The tally is zero
- * then. */
+/* Writes the counts, notifies channels of tubes with news for waiters, and empties the tally. */
 int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally);
 
 #endif

@@ -58,7 +58,7 @@ static int read_body(struct weiri_store *store, sqlite3_stmt *statement, struct 
     if (bytes == NULL && sqlite3_errcode(sqlite3_db_handle(statement)) == SQLITE_NOMEM) {
         return SQLITE_NOMEM;
     }
-    const struct weir_body body = {bytes, size};
+    const struct weir_body body = {bytes, size, NULL};
     uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 13);
     if (weiri_stored_body_checksum(&body, NULL) != checksum) {
         return SQLITE_CORRUPT;

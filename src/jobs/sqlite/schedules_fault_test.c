@@ -23,7 +23,7 @@ static struct weir_job_schedule_options every(const char *name, int64_t interval
     options.name = name;
     options.tube = "t";
     options.interval_ns = interval_ns;
-    options.body = (struct weir_body){"work", 4};
+    options.body = (struct weir_body){"work", 4, NULL};
     return options;
 }
 
@@ -100,7 +100,7 @@ TEST(full, "on a full disk no schedule fires, other jobs run, and it fires once 
     weir_broker *broker = jobs_store_open_on("disk/jobs.db", &clocks, "a");
     struct weir_job_schedule_options options = every("s", WEIR_SECONDS(1));
     static char body[200000];
-    options.body = (struct weir_body){body, sizeof(body)};
+    options.body = (struct weir_body){body, sizeof(body), NULL};
     CHECK_STATUS(weir_broker_schedule_put(broker, &options, NULL), WEIR_OK);
     (void)jobs_put(broker, "t", "other", NULL);
     FILE *filler = fopen("disk/filler", "w");

@@ -26,7 +26,7 @@ static struct weir_job_schedule_options every(const char *name, int64_t interval
     options.name = name;
     options.tube = "t";
     options.interval_ns = interval_ns;
-    options.body = (struct weir_body){"work", 4};
+    options.body = (struct weir_body){"work", 4, NULL};
     return options;
 }
 
@@ -252,7 +252,7 @@ TEST(changed, "a change keeps the next firing unless it is about the times")
     struct weir_job_schedule_options options = every("s", 10 * MINUTE);
     add(broker, &options);
     pass(MINUTE);
-    options.body = (struct weir_body){"other", 5};
+    options.body = (struct weir_body){"other", 5, NULL};
     options.tube = "u";
     add(broker, &options);
     struct seen seen = see(broker, "s");

@@ -25,13 +25,13 @@
  * second is a random number of the store, with which the jobs that it gives to other stores are
  * told apart; the third is one that its backups have too, for identities (statements.h). A job is
  * renewed when a put by its key gives it another body or another run. The fields of a key's row are
- * those of a put during the run. What a body has beside it is in told (body.h), and its origin is
- * that of a job from another broker. A job's owner, started and progress (NULL: none told) are
- * those of its last reservation. The slot of an attempt bounds the attempts of a job: a new one
- * replaces an old one (statements.h). The job of a schedule is that of its last firing.
+ * those of a put during the run. What a body has beside it is in told (body.h). A job's
+ * owner, started and progress (NULL: none told) are those of its last reservation. The slot of an
+ * attempt bounds the attempts of a job: a new one replaces an old one (statements.h). The job of a
+ * schedule is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
-#define WORDS WEIRI_WORD_FIELDS(COLUMN)
+#define WORDS WEIRI_WORD_FIELDS(COLUMN) WEIRI_PUT_FIELDS(COLUMN)
 #define COLUMN(name, kind, limit, feature) ", \"" #name "\" TEXT"
 static const struct {
     const char *name;
@@ -70,10 +70,9 @@ static const struct {
                "id INTEGER PRIMARY KEY, "
                "checksum INTEGER NOT NULL, "
                "body BLOB NOT NULL, "
-               "told BLOB, "
-               "origin TEXT"
+               "told BLOB"
                ") STRICT"},
-    {"bodies_origin", "CREATE INDEX bodies_origin ON bodies(origin) WHERE origin IS NOT NULL"},
+    {"jobs_put_id", "CREATE INDEX jobs_put_id ON jobs(put_id, tube) WHERE put_id IS NOT NULL"},
     {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
     {"jobs_ready", "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
     {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
@@ -108,6 +107,7 @@ static const struct {
              "PRIMARY KEY(tube, key)"
              ") WITHOUT ROWID, STRICT"},
     {"keys_job", "CREATE INDEX keys_job ON keys(job)"},
+    {"keys_put_id", "CREATE INDEX keys_put_id ON keys(put_id) WHERE put_id IS NOT NULL"},
     {"keys_ended", "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
     {"schedules", "CREATE TABLE schedules("
                   "id INTEGER PRIMARY KEY, "

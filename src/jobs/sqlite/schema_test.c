@@ -50,7 +50,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_PAUSE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RESUME_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_FIND_SAME, "SEARCH bodies USING INDEX bodies_origin (origin=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_PAGE_BURIED,
          "SEARCH jobs USING INDEX jobs_buried (tube=? AND rowid>? AND rowid<?)"},
@@ -145,6 +144,40 @@ TEST(plan_of_an_identity, "the identity of one job is made of its row and a mark
     expect_steps(WEIRI_SQL_IS_IDENTITY, steps, 3);
 }
 
+TEST(plan_of_put_ids, "the job of a put_id is found in two indexes, or by its number")
+{
+    static const char *const steps[] = {"COMPOUND QUERY",
+                                        "LEFT-MOST SUBQUERY",
+                                        "SEARCH jobs USING INDEX jobs_put_id (put_id=? AND tube=?)",
+                                        "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "CORRELATED SCALAR SUBQUERY 1",
+                                        "SEARCH keys USING INDEX keys_job (job=?)",
+                                        "UNION ALL",
+                                        "SEARCH keys USING INDEX keys_put_id (put_id=? AND tube=?)",
+                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "UNION ALL",
+                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "SCALAR SUBQUERY 4",
+                                        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_FIND_PUT, steps, sizeof(steps) / sizeof(steps[0]));
+    static const char *const taken[] = {"COMPOUND QUERY",
+                                        "LEFT-MOST SUBQUERY",
+                                        "SEARCH a USING COVERING INDEX keys_job (job=?)",
+                                        "SEARCH b USING PRIMARY KEY (tube=? AND key=?)",
+                                        "UNION ALL",
+                                        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "CORRELATED SCALAR SUBQUERY 4",
+                                        "COMPOUND QUERY",
+                                        "LEFT-MOST SUBQUERY",
+                                        "SEARCH jobs USING INDEX jobs_put_id (put_id=? AND tube=?)",
+                                        "UNION ALL",
+                                        "SEARCH keys USING INDEX keys_put_id (put_id=? AND tube=?)",
+                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_TAKEN_IN_TUBE, taken, sizeof(taken) / sizeof(taken[0]));
+}
+
 TEST(plan_of_schedules, "the next schedule by name is found in the index of names, with its tube")
 {
     static const char *const steps[] = {
@@ -222,20 +255,23 @@ TEST(values, "a statement has values of each type from its start to its end, not
     struct weiri_connection *writer = &((struct weiri_store *)broker->store)->writer;
     char headers[] = "a: b\n";
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(
-        writer, WEIRI_SQL_FIND_SAME,
-        WEIRI_VALUES(INT64_MIN, weiri_blob("\x00\xff", 2), headers, "origin"), &statement);
+    int code =
+        weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
+                        WEIRI_VALUES(7, INT64_MIN, weiri_blob("\x00\xff", 2), headers), &statement);
     CHECK_INT(code, ==, SQLITE_DONE);
-    check_expanded(statement, "checksum = -9223372036854775808 AND body = x'00ff' "
-                              "AND told IS 'a: b\n' AND origin = 'origin'");
+    check_expanded(statement, "checksum = -9223372036854775808, body = x'00ff', "
+                              "told = 'a: b\n' WHERE id = 7");
     CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
-    check_expanded(statement, "body = NULL AND told IS NULL AND origin = NULL");
+    check_expanded(statement, "checksum = NULL, body = NULL, told = NULL WHERE id = NULL");
 
     const char *none = NULL;
-    code = weiri_sql_start(
-        writer, WEIRI_SQL_FIND_SAME,
-        WEIRI_VALUES(true, weiri_blob(NULL, 0), none, weiri_text_within("origin", 3)), &statement);
-    check_expanded(statement, "checksum = 1 AND body = x'' AND told IS NULL AND origin = 'ori'");
+    code = weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
+                           WEIRI_VALUES(0, true, weiri_blob(NULL, 0), none), &statement);
+    check_expanded(statement, "checksum = 1, body = x'', told = NULL WHERE id = 0");
+    CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
+    code = weiri_sql_start(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES(weiri_text_within("tube", 3)),
+                           &statement);
+    check_expanded(statement, "name = 'tub'");
     CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
     weir_broker_close(broker);
 }
@@ -253,9 +289,9 @@ TEST(values_refused, "a value that SQLite refuses ends its statement, which runs
     int limit = sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, 1000);
     sqlite3_stmt *statement;
     CHECK_INT(weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
-                              WEIRI_VALUES(1, 2, weiri_blob("x", 1), name, "origin"), &statement),
+                              WEIRI_VALUES(1, 2, weiri_blob("x", 1), name), &statement),
               ==, SQLITE_TOOBIG);
-    check_expanded(statement, "told = NULL, origin = NULL WHERE id = NULL");
+    check_expanded(statement, "told = NULL WHERE id = NULL");
     CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name)), ==, SQLITE_TOOBIG);
     (void)sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, limit);
     CHECK_INT(tube, ==, 7);

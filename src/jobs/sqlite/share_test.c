@@ -116,7 +116,7 @@ TEST(group_commit, "puts that come while a commit is under way share the next on
 static void put_too_large(void *arg)
 {
     static char bytes[200000];
-    const struct weir_body body = {bytes, sizeof(bytes)};
+    const struct weir_body body = {bytes, sizeof(bytes), NULL};
     struct weir_error error = {0};
     struct weir_job_id id = {"untouched"};
     CHECK_STATUS(weir_broker_put(arg, "t", &body, 1, NULL, &id, &error), WEIR_ETOOBIG);
@@ -205,7 +205,7 @@ static weir_broker *open_impatient(void)
 TEST(busy, "a lock that another program holds is waited for until the limit, and nothing is put")
 {
     weir_broker *broker = open_impatient();
-    const struct weir_body body = {"x", 1};
+    const struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     sqlite3 *db;
     CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
@@ -247,7 +247,7 @@ static off_t wal_size(void)
 static void put_pages(weir_broker *broker, int count)
 {
     static char bytes[400 * 4096];
-    const struct weir_body body = {bytes, sizeof(bytes)};
+    const struct weir_body body = {bytes, sizeof(bytes), NULL};
     for (int i = 0; i < count; i++) {
         CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_OK);
     }

@@ -115,7 +115,7 @@ static void expect_put_refused(weir_broker *broker)
 {
     /* More than what is left of the file's last extension (CHUNK_SIZE in space.c). */
     static char bytes[80000];
-    const struct weir_body body = {bytes, sizeof(bytes)};
+    const struct weir_body body = {bytes, sizeof(bytes), NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(broker, "now", &body, 1, NULL, NULL, &error), WEIR_ENOSPACE);
     CHECK(strstr(error.text, "no space left") != NULL);
@@ -223,7 +223,7 @@ TEST(cut_put, "a put that was cut and fails is taken back")
     struct weir_body *bodies = calloc(COUNT, sizeof(*bodies));
     CHECK(bodies != NULL);
     for (int i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){bytes, sizeof(bytes)};
+        bodies[i] = (struct weir_body){bytes, sizeof(bytes), NULL};
     }
     uint64_t before = store->transactions;
     CHECK_STATUS(weir_broker_put(broker, "large", bodies, COUNT, NULL, NULL, NULL), WEIR_ENOSPACE);

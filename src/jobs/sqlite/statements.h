@@ -9,18 +9,30 @@
  * not use the index; a test reads the plans besides. States are written as numbers, since SQLite
  * matches numbers to the partial indexes. */
 
-/* The words of a job, behind other columns, and their parameters. */
-#define WEIRI_SQL_WORDS WEIRI_WORD_FIELDS(WEIRI_SQL_COLUMN)
+/* The words of a job and its put_id, behind other columns, and their parameters. */
+#define WEIRI_SQL_WORDS WEIRI_WORD_FIELDS(WEIRI_SQL_COLUMN) WEIRI_PUT_FIELDS(WEIRI_SQL_COLUMN)
 #define WEIRI_SQL_COLUMN(name, kind, limit, feature) ", \"" #name "\""
-#define WEIRI_SQL_PARAMETERS WEIRI_WORD_FIELDS(WEIRI_SQL_PARAMETER)
+#define WEIRI_SQL_PARAMETERS                                                                       \
+    WEIRI_WORD_FIELDS(WEIRI_SQL_PARAMETER) WEIRI_PUT_FIELDS(WEIRI_SQL_PARAMETER)
 #define WEIRI_SQL_PARAMETER(name, kind, limit, feature) ", ?"
 
 /* The store, which a backup and what is restored from it share; the number, which each of these
  * gives to another job after the backup; and the time of the put, by which these differ. A store
- * that was saved from a damaged one may have lost its name. */
-#define WEIRI_SQL_IDENTITY                                                                         \
+ * that was saved from a damaged one may have lost its name. A job with a put_id has that. */
+#define WEIRI_SQL_OWN_IDENTITY                                                                     \
     "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
     "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
+#define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
+/* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
+ * with the put_id in the run that follows. ?3: the time now. */
+#define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
+    "SELECT id, state = 3 AND token = (SELECT again FROM keys INDEXED BY keys_job "                \
+    "WHERE job = jobs.id) AS is_renewed FROM jobs INDEXED BY jobs_put_id "                         \
+    "WHERE put_id = " put_id_is " AND tube = " tube_is                                             \
+    " AND (state < 5 OR lease > ?3 - 600000000000) "                                               \
+    "UNION ALL SELECT job, 0 FROM keys INDEXED BY keys_put_id JOIN jobs ON jobs.id = job "         \
+    "WHERE keys.put_id = " put_id_is " AND keys.tube = " tube_is                                   \
+    " AND state = 3 AND token = again"
 /* A job with its key, and what is shown of it besides (row.c, copy.c). */
 #define WEIRI_SQL_JOB                                                                              \
     "jobs.id, jobs.tube, state, run_at, ttr, attempts, lease, token, priority, created, started, " \
@@ -64,7 +76,7 @@
       "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "     \
       "owner, reason" WEIRI_SQL_WORDS                                                              \
       ") VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                  \
-    X(ADD_BODY, "INSERT INTO bodies(id, checksum, body, told, origin) VALUES(?1, ?2, ?3, ?4, ?5)") \
+    X(ADD_BODY, "INSERT INTO bodies(id, checksum, body, told) VALUES(?1, ?2, ?3, ?4)")             \
     X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY "WHERE jobs.id = ?1")               \
     X(SAVE, "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "     \
             "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "  \
@@ -133,9 +145,16 @@
     X(PAGE_BURIED,                                                                                 \
       "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?3 AND id > ?1 "      \
       "AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id")                              \
-    X(FIND_SAME,                                                                                   \
-      "SELECT id FROM bodies INDEXED BY bodies_origin WHERE checksum = ?1 AND body = ?2 AND "      \
-      "told IS ?3 AND origin = ?4")                                                                \
+    /* The job of the put_id ?2, negative where its body is not the one with checksum ?4; no row:  \
+     * none. A job that a put renewed during its run has not the body of its own put any more. The \
+     * put_id of a job that was moved away from here, and back, is the identity that it has here.  \
+     */                                                                                            \
+    X(FIND_PUT, "SELECT iif(checksum = ?4 OR is_renewed, bodies.id, -bodies.id) FROM "             \
+                "(" WEIRI_SQL_JOBS_OF_PUT(                                                         \
+                    "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE tube = ?1 AND "           \
+                                "put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') + 1) AS "  \
+                                "INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                        \
+                                ") found JOIN bodies ON bodies.id = found.id LIMIT 1")             \
     /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has          \
      * none. */                                                                                    \
     X(ADD_ATTEMPT,                                                                                 \
@@ -172,8 +191,7 @@
       "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + (random() & "            \
       "0xfffffff)) WHERE id = ?1")                                                                 \
     X(IS_IDENTITY, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2")             \
-    X(RENEW_BODY,                                                                                  \
-      "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4, origin = ?5 WHERE id = ?1")          \
+    X(RENEW_BODY, "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4 WHERE id = ?1")           \
     X(SAVE_SCHEDULE,                                                                               \
       "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, "            \
       "catch_up, flags, next, checksum, name, cron, zone, body) VALUES(?1, ?2, ?3, ?4, ?5, "       \
@@ -208,9 +226,11 @@
       "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1")                                                \
     X(REFILE, "UPDATE jobs SET tube = ?2 WHERE id = ?1")                                           \
     X(REFILE_KEY, "UPDATE OR REPLACE keys INDEXED BY keys_job SET tube = ?2 WHERE job = ?1")       \
-    X(KEY_IN_TUBE,                                                                                 \
+    /* Whether the tube has the job's key, or its put_id. */                                       \
+    X(TAKEN_IN_TUBE,                                                                               \
       "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "     \
-      "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3)")                                          \
+      "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3) UNION ALL SELECT 1 FROM jobs a "           \
+      "WHERE a.id = ?1 AND EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") ")")                   \
     X(POLICY, "SELECT archive, archive_count, late_after, late, group_limit, archived, buried, "   \
               "dropped FROM policies WHERE tube = ?1")                                             \
     X(SET_POLICY,                                                                                  \

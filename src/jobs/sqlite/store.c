@@ -320,10 +320,10 @@ static void wake_waits(void *arg, const char *tube)
 
 const struct weiri_broker_ops weiri_sqlite_ops = {
     .scheme = "sqlite",
-    .can = WEIRI_CAN(KEYS) | WEIRI_CAN(GROUPS) | WEIRI_CAN(HEADERS) | WEIRI_CAN(SCHEDULES) |
-           WEIRI_CAN(POLICIES) | WEIRI_CAN(TRANSACTIONS) | WEIRI_CAN(LIST) | WEIRI_CAN(RESERVED) |
-           WEIRI_CAN(MOVE_IDS) | WEIRI_CAN(ATTEMPTS) | WEIRI_CAN(WAS_PUT) | WEIRI_CAN(DURABILITY) |
-           WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR),
+    .can = WEIRI_CAN(KEYS) | WEIRI_CAN(GROUPS) | WEIRI_CAN(HEADERS) | WEIRI_CAN(PUT_ID) |
+           WEIRI_CAN(SCHEDULES) | WEIRI_CAN(POLICIES) | WEIRI_CAN(TRANSACTIONS) | WEIRI_CAN(LIST) |
+           WEIRI_CAN(RESERVED) | WEIRI_CAN(MOVE_IDS) | WEIRI_CAN(ATTEMPTS) | WEIRI_CAN(WAS_PUT) |
+           WEIRI_CAN(DURABILITY) | WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR),
     .open = open_store,
     .close = close_store,
     .now = weiri_store_now,

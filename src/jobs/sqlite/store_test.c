@@ -18,7 +18,7 @@ TEST_OOM(life, "a job is put, reserved, touched, done and gone, and the counts f
     if (CHECK_OR_OOM(jobs_store_try_open("jobs.db", &wall, 0, &broker, NULL))) {
         return;
     }
-    struct weir_body body = {"hello", 5};
+    struct weir_body body = {"hello", 5, NULL};
     struct weir_job_id id;
     CHECK_STATUS(weir_broker_put(broker, "mail", &body, 1, NULL, &id, NULL), WEIR_OK);
     CHECK_STRING(id.text, "1");
@@ -353,7 +353,7 @@ TEST(bodies, "bodies of every size come back byte by byte")
     struct weir_body bodies[7];
     struct weir_job_id ids[7];
     for (size_t i = 0; i < 7; i++) {
-        bodies[i] = (struct weir_body){i == 0 ? NULL : bytes, sizes[i]};
+        bodies[i] = (struct weir_body){i == 0 ? NULL : bytes, sizes[i], NULL};
     }
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, 7, NULL, ids, NULL), WEIR_OK);
     CHECK_STRING(ids[6].text, "7");
@@ -403,7 +403,7 @@ TEST(many_due, "more jobs than one transaction moves become due at once and keep
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     static struct weir_body bodies[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
-        bodies[i] = (struct weir_body){"", 0};
+        bodies[i] = (struct weir_body){"", 0, NULL};
     }
     struct weir_put_options options = {0};
     options.delay_ns = 1000;

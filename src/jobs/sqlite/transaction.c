@@ -4,7 +4,7 @@
  *
  * The connection becomes the writer of a store of its own, beside the broker's: both exclude each
  * other by the lock file, as two processes do. Another connection, of weir's, does what would need
- * another busy handler than the program's: it looks whether another program writes, and makes the
+ * another busy handler than the program's: it looks whether another program writes, and
  * checkpoints. */
 
 #include <poll.h>
@@ -248,25 +248,6 @@ static enum weir_status check_names(struct weiri_store *store, struct weir_error
                : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
 }
 
-/* Puts all jobs or none. */
-static int put_in_savepoint(struct weiri_store *store, struct weiri_put_request *request)
-{
-    struct weiri_connection *writer = &store->writer;
-    int code = weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL);
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    code = weiri_put_run(store, request);
-    if (sqlite3_get_autocommit(writer->db) != 0) {
-        return code;
-    }
-    if (code != SQLITE_OK) {
-        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
-    }
-    int end = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
-    return code == SQLITE_OK ? end : code;
-}
-
 static enum weir_status put(struct transaction *transaction, const struct weiri_put *put,
                             struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
@@ -281,7 +262,7 @@ static enum weir_status put(struct transaction *transaction, const struct weiri_
     if (request.numbers == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    int code = put_in_savepoint(store, &request);
+    int code = weiri_put_run_whole(store, &request);
     status = code == SQLITE_OK ? weiri_put_finish(&request, ret_ids, ret_error)
                                : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
     weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));

@@ -70,7 +70,7 @@ static void close_outbox(struct outbox *outbox)
 static enum weir_status put(struct outbox *outbox, const char *text,
                             const struct weir_put_options *options, struct weir_error *ret_error)
 {
-    struct weir_body body = {text, strlen(text)};
+    struct weir_body body = {text, strlen(text), NULL};
     return weir_transaction_put(outbox->transaction, "t", &body, 1, options, NULL, ret_error);
 }
 
@@ -160,7 +160,7 @@ TEST(excludes, "while one is open other writers wait, to their limit; readers do
     weir_broker *other;
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db?shared=1", &options, &other, NULL), WEIR_OK);
     begin(&outbox);
-    struct weir_body body = {"x", 1};
+    struct weir_body body = {"x", 1, NULL};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(other, "t", &body, 1, NULL, NULL, &error), WEIR_ETIMEDOUT);
     CHECK(strstr(error.text, "jobs.db.lock was held by process") != NULL);
@@ -355,7 +355,7 @@ TEST(busy_handler, "a checkpoint after a commit leaves the program's busy handle
     CHECK_INT(sqlite3_busy_handler(outbox.db, count_call, &calls), ==, SQLITE_OK);
     size_t size = (size_t)10 << 20;
     char *bytes = calloc(1, size); /* more pages than a log may have without a checkpoint */
-    const struct weir_body bodies[] = {{bytes, size}, {bytes, size}};
+    const struct weir_body bodies[] = {{bytes, size, NULL}, {bytes, size, NULL}};
     begin(&outbox);
     CHECK_STATUS(weir_transaction_put(outbox.transaction, "t", bodies, 2, NULL, NULL, NULL),
                  WEIR_OK);
@@ -411,7 +411,7 @@ TEST(unflushed, "with durability memory neither a commit nor its checkpoint flus
     sqlite3 *db;
     size_t size = (size_t)10 << 20;
     char *bytes = calloc(1, size); /* more pages than a log may have without a checkpoint */
-    const struct weir_body bodies[] = {{bytes, size}, {bytes, size}};
+    const struct weir_body bodies[] = {{bytes, size, NULL}, {bytes, size, NULL}};
     CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
     CHECK_STATUS(weir_transaction_new(broker, db, &transaction, NULL), WEIR_OK);
     fault.watch = count_flushes;
@@ -519,7 +519,7 @@ TEST_OOM(memory, "every allocation that fails leaves nothing behind")
     weir_transaction *transaction = NULL;
     CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
     enum weir_status status = weir_transaction_new(broker, db, &transaction, &error);
-    struct weir_body body = {"x", 1};
+    struct weir_body body = {"x", 1, NULL};
     if (status == WEIR_OK) {
         CHECK_STATUS(weir_transaction_begin(transaction, &error), WEIR_OK);
         status = weir_transaction_put(transaction, "t", &body, 1, NULL, NULL, &error);

@@ -82,7 +82,7 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
         store->files[i] = identify(store, i);
     }
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
-    /* Commits do not flush the log; weiri_write_flush() does. Checkpoints and the log's restart
+    /* Commits do not flush the log; weiri_write_flush() does. Checkpoints and a restart of the log
      * still flush. */
     bool is_memory = store->config->durability == WEIR_DURABILITY_MEMORY;
     const char *pragma = is_memory ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL";

@@ -9,8 +9,7 @@
  * the leader of a group commit (commit.h), or one that the program itself opened (transaction.c).
  */
 
-/* A message about a write. It is logged after the lock was released, since a log callback may take
- * long. */
+/* A message about a write. It is logged after the lock is released, as a callback may take long. */
 struct weiri_remark {
     enum weir_log_level level;
     const char *after; /* the error's text; NULL: there is no message */

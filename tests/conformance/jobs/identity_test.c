@@ -3,8 +3,7 @@
 /* The identity of a job, on every broker. */
 #include "conformance/jobs/brokers.h"
 
-/* At most 233 bytes. */
-#define IDENTITY_SIZE 234
+#define IDENTITY_SIZE (WEIR_PUT_ID_SIZE_MAX + 1)
 
 struct names {
     char of_run[8][IDENTITY_SIZE];

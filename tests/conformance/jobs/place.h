@@ -211,7 +211,7 @@ static inline enum weir_status place_try_put(const struct place *place, const ch
                                              const struct weir_put_options *options,
                                              struct weir_job_id *ret_id)
 {
-    struct weir_body body = {text, strlen(text)};
+    struct weir_body body = {text, strlen(text), NULL};
     struct weir_error error;
     return weir_broker_put(place->broker, place->tube, &body, 1, options, ret_id, &error);
 }

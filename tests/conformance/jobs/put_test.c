@@ -7,7 +7,7 @@ TEST_BROKERS(has_an_id, "each job that is put has an id of its own, by which it 
 {
     struct place place;
     place_open(&place, kind, "");
-    struct weir_body bodies[] = {{"one", 3}, {"two", 3}, {"one", 3}};
+    struct weir_body bodies[] = {{"one", 3, NULL}, {"two", 3, NULL}, {"one", 3, NULL}};
     struct weir_job_id ids[3];
     struct weir_error error;
     struct shown shown = {.count = 0};
@@ -44,7 +44,7 @@ TEST_BROKERS(keeps_any_bytes, "a body is any bytes, none at all, and what looks 
     struct place place;
     place_open(&place, kind, "");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_body body = {rows[i].bytes, rows[i].size};
+        struct weir_body body = {rows[i].bytes, rows[i].size, NULL};
         struct weir_job_id id;
         struct weir_error error;
         struct shown shown = {.count = 0};
@@ -67,7 +67,7 @@ TEST_BROKERS(puts_all_or_none, "of bodies that are put together all are there, o
     char *big = malloc(size);
     CHECK(big != NULL);
     memset(big, 'x', size);
-    struct weir_body bodies[] = {{"a", 1}, {"b", 1}, {big, size}};
+    struct weir_body bodies[] = {{"a", 1, NULL}, {"b", 1, NULL}, {big, size, NULL}};
     struct weir_job_id ids[3];
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(place.broker, place.tube, bodies, 3, NULL, ids, &error),
@@ -80,6 +80,73 @@ TEST_BROKERS(puts_all_or_none, "of bodies that are put together all are there, o
     /* beanstalkd counts what was taken back as well. */
     CHECK_INT(place_counts(&place).put, ==, place.is_cluster ? 4 * place.copies : 2);
     free(big);
+    place_close(&place);
+}
+
+TEST_BROKERS(takes_options_of_each, "bodies that are put together have options of their own")
+{
+    struct place place;
+    place_open(&place, kind, "");
+    const struct weir_put_options later = {.delay_ns = WEIR_SECONDS(3600),
+                                           .ttr_ns = WEIR_SECONDS(5)};
+    const struct weir_put_options urgent = {.priority = -1};
+    const struct weir_put_options bad = {.ttr_ns = 1};
+    const struct weir_put_options all = {.priority = 1};
+    struct weir_body bodies[] = {
+        {"later", 5, &later}, {"urgent", 6, &urgent}, {"one", 3, NULL}, {"bad", 3, &bad}};
+    static const int32_t priorities[] = {0, -1, 1};
+    struct weir_job_id ids[4];
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, bodies, 4, &all, ids, &error),
+                 WEIR_ERANGE);
+    CHECK(strstr(error.text, "bodies[3]: ttr_ns is 1") != NULL);
+    CHECK_PLACE(&place, 0, 0, 0, 0);
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, bodies, 3, &all, ids, &error), WEIR_OK);
+    CHECK_PLACE(&place, place.copies, 2 * place.copies, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        struct shown shown = {.count = 0};
+        CHECK_STATUS(weir_broker_peek_id(place.broker, ids[i].text, place_show, &shown, &error),
+                     WEIR_OK);
+        CHECK_INT(shown.job.priority, ==, priorities[i]);
+        CHECK_INT(shown.job.ttr_ns, ==, WEIR_SECONDS(i == 0 ? 5 : 60));
+        CHECK_INT(shown.job.state, ==, i == 0 ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+    }
+    place_close(&place);
+}
+
+static void refuse_put_id(struct place *place)
+{
+    const struct weir_put_options options = {.put_id = "p"};
+    CHECK_STATUS(place_try_put(place, "job", &options, NULL), WEIR_ENOTSUP);
+}
+
+TEST_BROKERS(knows_a_repeat,
+             "a put that is repeated by its put_id puts no second job, and changes none")
+{
+    struct place place;
+    if (!place_open_that_can(&place, kind, WEIR_CAN_PUT_ID, refuse_put_id)) {
+        return;
+    }
+    struct weir_put_options options = {.put_id = "order-17"};
+    struct weir_job_id ids[2];
+    struct weir_error error;
+    struct runs runs = {.count = 0};
+    place_put(&place, "job", &options, &ids[0]);
+    options.delay_ns = WEIR_SECONDS(3600);
+    place_put(&place, "job", &options, &ids[1]);
+    CHECK_STRING(ids[1].text, ids[0].text);
+    CHECK_STATUS(place_try_put(&place, "other", &options, NULL), WEIR_EBUSY);
+    CHECK_PLACE(&place, 0, 1, 0, 0);
+    /* That of another tube is another put. */
+    const struct weir_body body = {"job", 3, NULL};
+    CHECK_STATUS(weir_broker_put(place.broker, place.more[0], &body, 1, &options, &ids[1], &error),
+                 WEIR_OK);
+    CHECK(strcmp(ids[1].text, ids[0].text) != 0);
+    place_consume(&place, &runs, 1, 0, 0);
+    CHECK_INT(runs.count, ==, 1);
+    options.delay_ns = 0;
+    place_put(&place, "job", &options, &ids[1]);
+    CHECK_PLACE(&place, 0, 1, 0, 0);
     place_close(&place);
 }
 

@@ -378,7 +378,7 @@ TEST_BROKERS(several_tubes, "one consumer empties several tubes, those too that 
         }
         for (int i = 0; i < 60; i++) {
             const char *tube = tubes[i % 3].tube;
-            struct weir_body body = {tube, 1};
+            struct weir_body body = {tube, 1, NULL};
             struct weir_put_options put = {0};
             put.run_at_ns = place_now() + 1 + i; /* bodies are the same */
             put.flags = WEIR_PUT_PAST_OK;

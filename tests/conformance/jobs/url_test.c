@@ -48,7 +48,7 @@ static void others_put(struct others *others)
     (void)snprintf(others->url, sizeof(others->url), "sqlite:%s/jobs.db", folder);
     weir_broker *broker = others_open(others);
     for (size_t i = 0; i < OTHER_TUBES; i++) {
-        const struct weir_body bodies[] = {{"job", 3}, {"other", 5}};
+        const struct weir_body bodies[] = {{"job", 3, NULL}, {"other", 5, NULL}};
         const struct weir_put_options later = {.delay_ns = WEIR_SECONDS(36000), .key = "k"};
         const struct weir_put_options urgent = {.priority = -9, .group = "a"};
         struct weir_job_id ids[2];

@@ -157,14 +157,22 @@ ROW(weir_broker_schedule_put, options, first_at_ns, WEIR_ERANGE)
 ROW(weir_broker_schedule_put, options, body, WEIR_EINVAL)
 {
     struct weir_job_schedule_options options = every_second();
-    options.body = (struct weir_body){NULL, 4};
+    options.body = (struct weir_body){NULL, 4, NULL};
+    return keep(w, options);
+}
+
+ROW(weir_broker_schedule_put, options, options_of_body, WEIR_EINVAL)
+{
+    const struct weir_put_options none = {0};
+    struct weir_job_schedule_options options = every_second();
+    options.body.options = &none;
     return keep(w, options);
 }
 
 ROW(weir_broker_schedule_put, options, large_body, WEIR_ETOOBIG)
 {
     struct weir_job_schedule_options options = every_second();
-    options.body = (struct weir_body){"x", SIZE_MAX};
+    options.body = (struct weir_body){"x", SIZE_MAX, NULL};
     CHECK_STATUS(keep(w, options), WEIR_ETOOBIG);
     options.body.size = ((size_t)16 << 20) + 1;
     return keep(w, options);

@@ -58,6 +58,13 @@ ROW(weir_producer_open, options, key, WEIR_EINVAL)
     return open_with(w, &(struct weir_put_options){.key = "other"});
 }
 
+ROW(weir_producer_open, options, put_id, WEIR_EINVAL)
+{
+    CHECK_STATUS(open_with(w, &(struct weir_put_options){.put_id = "p"}), WEIR_EINVAL);
+    check_says("put_id is set, which is of one job: expected none in a producer's options");
+    return open_with(w, &(struct weir_put_options){.put_id = ""});
+}
+
 ROW(weir_producer_open, options, key_ns, WEIR_EINVAL)
 {
     return open_with(w, &(struct weir_put_options){.key_ns = 1});
@@ -150,12 +157,18 @@ static enum weir_status put_away(struct world *w, const struct weir_put_options 
 #define PUT_ROWS(function, is_delay)                                                               \
     ROW(function, body, no_bytes, WEIR_EINVAL)                                                     \
     {                                                                                              \
-        return put(w, &(struct put){{NULL, 1}, FAR_AHEAD, is_delay});                              \
+        return put(w, &(struct put){{NULL, 1, NULL}, FAR_AHEAD, is_delay});                        \
     }                                                                                              \
     ROW(function, body, too_big, WEIR_ETOOBIG)                                                     \
     {                                                                                              \
-        CHECK_STATUS(put(w, &(struct put){{"x", SIZE_MAX}, FAR_AHEAD, is_delay}), WEIR_ETOOBIG);   \
-        return put(w, &(struct put){{"x", ((size_t)16 << 20) + 1}, FAR_AHEAD, is_delay});          \
+        CHECK_STATUS(put(w, &(struct put){{"x", SIZE_MAX, NULL}, FAR_AHEAD, is_delay}),            \
+                     WEIR_ETOOBIG);                                                                \
+        return put(w, &(struct put){{"x", ((size_t)16 << 20) + 1, NULL}, FAR_AHEAD, is_delay});    \
+    }                                                                                              \
+    ROW(function, body, options_of_body, WEIR_EINVAL)                                              \
+    {                                                                                              \
+        const struct weir_put_options none = {0};                                                  \
+        return put(w, &(struct put){{"x", 1, &none}, FAR_AHEAD, is_delay});                        \
     }                                                                                              \
     ROW(function, producer, cluster, WEIR_ENOTSUP)                                                 \
     {                                                                                              \

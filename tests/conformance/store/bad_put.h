@@ -5,7 +5,7 @@
 
 #include "conformance/store/bad_store.h"
 
-static const struct weir_body body = {"x", 1};
+static const struct weir_body body = {"x", 1, NULL};
 
 /* Rows of what takes struct weir_put_options; call(w, options) makes the call. */
 
@@ -110,6 +110,21 @@ static const struct weir_body body = {"x", 1};
         (void)fill(key, sizeof(key));                                                              \
         return call(w, &(struct weir_put_options){.key = key});                                    \
     }                                                                                              \
+    ROW(function, options, put_id, WEIR_EINVAL)                                                    \
+    {                                                                                              \
+        static const char *const put_ids[] = {"a b", "a\n", "\x7f", "\xc3\xa9", " "};              \
+        for (size_t i = 0; i < sizeof(put_ids) / sizeof(put_ids[0]); i++) {                        \
+            CHECK_STATUS(call(w, &(struct weir_put_options){.put_id = put_ids[i]}), WEIR_EINVAL);  \
+        }                                                                                          \
+        check_says("put_id has byte 0x20 at offset 0: expected visible ASCII");                    \
+        return call(w, &(struct weir_put_options){.put_id = ""});                                  \
+    }                                                                                              \
+    ROW(function, options, large_put_id, WEIR_ETOOBIG)                                             \
+    {                                                                                              \
+        char put_id[WEIR_PUT_ID_SIZE_MAX + 2];                                                     \
+        (void)fill(put_id, sizeof(put_id));                                                        \
+        return call(w, &(struct weir_put_options){.put_id = put_id});                              \
+    }                                                                                              \
     ROW(function, options, key_ns, WEIR_ERANGE)                                                    \
     {                                                                                              \
         struct weir_put_options options = {.key_ns = 1};                                           \
@@ -132,16 +147,16 @@ static const struct weir_body body = {"x", 1};
     }                                                                                              \
     ROW(function, bodies, no_bytes, WEIR_EINVAL)                                                   \
     {                                                                                              \
-        const struct weir_body two[] = {body, {NULL, 1}};                                          \
+        const struct weir_body two[] = {body, {NULL, 1, NULL}};                                    \
         CHECK_STATUS(call(w, two, 2, NULL), WEIR_EINVAL);                                          \
         check_says("bodies[1] is NULL and has 1 bytes");                                           \
         return WEIR_EINVAL;                                                                        \
     }                                                                                              \
     ROW(function, bodies, too_big, WEIR_ETOOBIG)                                                   \
     {                                                                                              \
-        const struct weir_body two[] = {body, {"x", SIZE_MAX}};                                    \
+        const struct weir_body two[] = {body, {"x", SIZE_MAX, NULL}};                              \
         CHECK_STATUS(call(w, two, 2, NULL), WEIR_ETOOBIG);                                         \
-        const struct weir_body large = {"x", ((size_t)16 << 20) + 1};                              \
+        const struct weir_body large = {"x", ((size_t)16 << 20) + 1, NULL};                        \
         CHECK_STATUS(call(w, &large, 1, NULL), WEIR_ETOOBIG);                                      \
         check_says("bodies[0] has 16777217 bytes: at most 16777216");                              \
         return WEIR_ETOOBIG;                                                                       \
@@ -155,7 +170,23 @@ static const struct weir_body body = {"x", 1};
     ROW(function, options, key_of_several, WEIR_EINVAL)                                            \
     {                                                                                              \
         const struct weir_body two[] = {body, body};                                               \
+        CHECK_STATUS(call(w, two, 2, &(struct weir_put_options){.put_id = "p"}), WEIR_EINVAL);     \
+        check_says("2 jobs and one put_id: expected one job");                                     \
         return call(w, two, 2, &(struct weir_put_options){.key = "other"});                        \
+    }                                                                                              \
+    ROW(function, bodies, options, WEIR_ERANGE)                                                    \
+    {                                                                                              \
+        const struct weir_put_options bad = {.delay_ns = -1};                                      \
+        const struct weir_body two[] = {body, {"x", 1, &bad}};                                     \
+        CHECK_STATUS(call(w, two, 2, NULL), WEIR_ERANGE);                                          \
+        check_says("bodies[1]: delay_ns is -1: expected 0 or more");                               \
+        return call(w, &two[1], 1, NULL);                                                          \
+    }                                                                                              \
+    ROW(function, bodies, options_taken, WEIR_EBUSY)                                               \
+    {                                                                                              \
+        const struct weir_put_options key = {.key = "other"};                                      \
+        const struct weir_body two[] = {{"x", 1, &key}, {"y", 1, &key}};                           \
+        return call(w, two, 2, NULL);                                                              \
     }
 
 #endif

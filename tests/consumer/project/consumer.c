@@ -42,7 +42,7 @@ static int use_broker(const char *folder)
         printf("%s\n", error.text);
         return 1;
     }
-    struct weir_body body = {"hello", 5};
+    struct weir_body body = {"hello", 5, NULL};
     uint64_t ready = 0;
     enum weir_status put = weir_broker_put(broker, "tube", &body, 1, NULL, NULL, &error);
     enum weir_status counted = weir_broker_tubes(broker, NULL, count_tube, &ready, &error);
