@@ -105,9 +105,14 @@ static void run_beside_others(const char *suite)
         run_beside_others(#suite);                                                                 \
     }
 
+TEST_BESIDE(attempts)
+TEST_BESIDE(groups)
 TEST_BESIDE(identity)
+TEST_BESIDE(keys)
 TEST_BESIDE(put)
 TEST_BESIDE(run)
+TEST_BESIDE(schedules)
+TEST_BESIDE(tubes)
 
 TEST(cluster, "a cluster is given by its URL as well")
 {
