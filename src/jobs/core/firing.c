@@ -38,6 +38,19 @@ struct weiri_due weiri_due_decide(const struct weiri_plan *plan, enum weir_misse
     return due;
 }
 
+void weiri_due_alone(const struct weiri_plan *plan, bool is_running, struct weiri_due *due)
+{
+    uint64_t most = is_running ? 0 : 1;
+    if (due->count <= most) {
+        return;
+    }
+    while (!is_running && weiri_firing_after(plan, due->first_ns) < due->next_ns) {
+        due->first_ns = weiri_firing_after(plan, due->first_ns);
+    }
+    due->skipped += due->count - most;
+    due->count = most;
+}
+
 int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns)
 {
     if (plan->cron != NULL) {
@@ -48,4 +61,15 @@ int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int6
         return at_ns - ahead_ns / plan->interval_ns * plan->interval_ns;
     }
     return weiri_firing_after(plan, weiri_firings_passed(plan, at_ns, now_ns).latest_ns);
+}
+
+int64_t weiri_firing_first(const struct weiri_plan *plan, int64_t first_at_ns, int64_t now_ns)
+{
+    if (plan->cron != NULL) {
+        return weiri_firing_after(plan, first_at_ns > now_ns ? first_at_ns - 1 : now_ns);
+    }
+    if (first_at_ns == 0) {
+        return weiri_time_add(now_ns, plan->interval_ns);
+    }
+    return first_at_ns >= now_ns ? first_at_ns : weiri_firing_from_now(plan, first_at_ns, now_ns);
 }

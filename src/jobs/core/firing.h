@@ -3,6 +3,7 @@
 #ifndef WEIRI_CORE_FIRING_H
 #define WEIRI_CORE_FIRING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/job_schedule.h>
@@ -31,6 +32,14 @@ struct weiri_due {
 /* Decides about the firings from first_ns, which is one, to now_ns. */
 struct weiri_due weiri_due_decide(const struct weiri_plan *plan, enum weir_missed missed,
                                   int64_t first_ns, int64_t now_ns);
+
+/* The same where its jobs do not overlap: at most the last of these firings puts a job, and none
+ * beside an earlier one that has not ended. */
+void weiri_due_alone(const struct weiri_plan *plan, bool is_running, struct weiri_due *due);
+
+/* The first firing of a schedule that is new, or has other times than before, and was asked to
+ * begin at first_at_ns (0: no time). */
+int64_t weiri_firing_first(const struct weiri_plan *plan, int64_t first_at_ns, int64_t now_ns);
 
 /* The first firing after now_ns of a schedule that has one at at_ns. */
 int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns);

@@ -120,3 +120,41 @@ TEST(years, "after a year without a consumer the latest firings are found")
     CHECK_INT(due.next_ns, ==, first + 365 * DAY);
     weir_cron_unref(dense);
 }
+
+TEST(alone, "without overlap the last firing alone puts a job, and none beside a job that runs")
+{
+    const struct weiri_plan rate = {.interval_ns = MINUTE};
+    static const struct {
+        bool is_running;
+        struct weiri_due due;
+        struct weiri_due alone;
+    } rows[] = {
+        {false, {0, 0, 2, START + MINUTE}, {0, 0, 2, START + MINUTE}},
+        {false, {1, START, 2, START + MINUTE}, {1, START, 2, START + MINUTE}},
+        {false, {3, START, 2, START + 3 * MINUTE}, {1, START + 2 * MINUTE, 4, START + 3 * MINUTE}},
+        {true, {0, 0, 2, START + MINUTE}, {0, 0, 2, START + MINUTE}},
+        {true, {3, START, 2, START + 3 * MINUTE}, {0, START, 5, START + 3 * MINUTE}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weiri_due due = rows[i].due;
+        weiri_due_alone(&rate, rows[i].is_running, &due);
+        check_row(i, &due, &rows[i].alone);
+    }
+}
+
+TEST(first, "a new schedule begins at its time, or at the next one in step with it")
+{
+    weir_cron *cron = cron_of("30 2 * * *");
+    const struct weiri_plan daily = {.cron = cron};
+    const struct weiri_plan rate = {.interval_ns = MINUTE};
+    const int64_t half_past_two = START + 2 * HOUR + 30 * MINUTE;
+    CHECK_INT(weiri_firing_first(&rate, 0, START), ==, START + MINUTE);
+    CHECK_INT(weiri_firing_first(&rate, START, START), ==, START);
+    CHECK_INT(weiri_firing_first(&rate, START + 5, START), ==, START + 5);
+    CHECK_INT(weiri_firing_first(&rate, START - 5, START), ==, START + MINUTE - 5);
+    CHECK_INT(weiri_firing_first(&daily, 0, START), ==, half_past_two);
+    CHECK_INT(weiri_firing_first(&daily, half_past_two, START), ==, half_past_two);
+    CHECK_INT(weiri_firing_first(&daily, half_past_two + 1, START), ==, half_past_two + DAY);
+    CHECK_INT(weiri_firing_first(&daily, START - DAY, START), ==, half_past_two);
+    weir_cron_unref(cron);
+}

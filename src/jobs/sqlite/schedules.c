@@ -141,28 +141,15 @@ static int is_running(struct weiri_store *store, int64_t job, bool *ret_is)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* Puts at most one job, and none beside an earlier one. */
-static int avoid_overlap(struct weiri_store *store, const struct schedule_row *row,
-                         struct weiri_due *due)
-{
-    bool is;
-    int code = is_running(store, row->job, &is);
-    uint64_t most = is ? 0 : 1;
-    if (code == SQLITE_OK && due->count > most) {
-        while (!is && weiri_firing_after(&row->plan, due->first_ns) < due->next_ns) {
-            due->first_ns = weiri_firing_after(&row->plan, due->first_ns);
-        }
-        due->skipped += due->count - most;
-        due->count = most;
-    }
-    return code;
-}
-
 static int fire(struct weiri_store *store, struct weiri_tally *tally,
                 const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
 {
     struct weiri_due due = weiri_due_decide(&row->plan, row->missed, row->next_ns, now_ns);
-    int code = row->may_overlap ? SQLITE_OK : avoid_overlap(store, row, &due);
+    bool is = false;
+    int code = row->may_overlap ? SQLITE_OK : is_running(store, row->job, &is);
+    if (!row->may_overlap) {
+        weiri_due_alone(&row->plan, is, &due);
+    }
     int64_t job = 0;
     int64_t at = due.first_ns;
     int64_t last = 0;
@@ -237,19 +224,6 @@ struct put_request {
     const struct weiri_schedule_put *put;
 };
 
-/* The first firing of a schedule that is new, or has other times than before. */
-static int64_t find_first(const struct weiri_schedule_put *put, int64_t now_ns)
-{
-    int64_t first = put->options.first_at_ns;
-    if (put->plan->cron != NULL) {
-        return weiri_firing_after(put->plan, first > now_ns ? first - 1 : now_ns);
-    }
-    if (first == 0) {
-        return weiri_time_add(now_ns, put->plan->interval_ns);
-    }
-    return first >= now_ns ? first : weiri_firing_from_now(put->plan, first, now_ns);
-}
-
 static bool is_as_before(const struct schedule_row *row,
                          const struct weir_job_schedule_options *options)
 {
@@ -275,7 +249,7 @@ static int run_put(struct weiri_store *store, void *arg)
     const struct weiri_schedule_put *put = ((struct put_request *)arg)->put;
     struct schedule_row row = {.number = 0};
     int64_t tube = 0;
-    int64_t next = find_first(put, weiri_store_now(store));
+    int64_t next = weiri_firing_first(put->plan, put->options.first_at_ns, weiri_store_now(store));
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
         code = weiri_tube_add(store, put->options.tube, &tube);
