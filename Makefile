@@ -116,7 +116,7 @@ bit-flips: deps-test ## damage stores at random: no command may hang, crash or r
 	@tools/bit_flips.py build/dev/src/weir $(or $(ROUNDS),400)
 
 .PHONY: planted
-planted: deps-test ## plant bugs in copies of the sources: the schedule explorer must find each
+planted: deps-test ## plant bugs in copies of the sources: scenarios and unit tests must find each
 	@$(call configure,dev)
 	@$(call build,dev)
 	@tools/planted.py build/dev

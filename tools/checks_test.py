@@ -118,6 +118,7 @@ FAULTS = [
      "table has no case add_idle"),
     ("plants", "src/queue/shutdown.c", "replace", ("weiri_core_drop_waiting(", "weiri_core_drop_some("), "has these lines 0 times"),
     ("plants", "tests/schedules/plants.txt", "end", "\nbug new: nothing\ntest queue none\n", "queue_test.c has no test none"),
+    ("plants", "tests/models/plants.txt", "end", "\nbug new: nothing\ntest jobs.core.state none\n", "src/jobs/core/state_test.c has no test none"),
     ("plants", "tests/schedules/plants.txt", "end", "nonsense", "not understood: nonsense"),
     ("readme", "README.md", "replace", ("weir_queue_free(queue);", ""), "the code block is not the text of"),
     ("readme", "README.md", "replace", ("<!-- examples/shell.sh -->", ""), "has no sh example"),

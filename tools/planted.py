@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Plants each bug of tests/schedules/plants.txt in a copy of the sources, and demands that its scenario finds it.
+"""Plants each bug of the lists (tools/plants.py) in a copy of the sources, and demands that its test finds it.
 
 Usage: tools/planted.py BUILD [NAME...]      (BUILD: a complete build with cmake; NAME: only these bugs)
 
-What the bug touches is compiled again with it, and linked before the build's own libraries. The scenario then runs as
-in a test run, only longer. Found is what fails in a schedule up to the 10,000th; where the schedule has a seed, the seed
-must repeat it. Prints where each was found; exit status 1 if one was not.
+What the bug touches is compiled again with it, and linked before the build's own libraries. The test then runs as in a
+test run, only longer. Of a scenario of the explorer, found is what fails in a schedule up to the 10,000th. Where the
+failure has a seed, the seed must repeat it. Prints where each was found; exit status 1 if one was not.
 """
 import json
 import os
@@ -26,6 +26,9 @@ FOUND_MAX = 10000
 # 9,900 seeded schedules and then the search: more than the number above, so that a bug found too late is told so.
 SCALE = "3.3"
 FOUND = re.compile(r"schedule (\d+), (?:seed (\d+)|of the search): (.*)")
+# Of a test of another kind.
+FAILED = re.compile(r"FAILED (.*)")
+SEED = re.compile(r"# seed (\d+);")
 # Of a bug that uses memory which is gone, before a check sees it.
 CRASHED = re.compile(r"(ended by signal \d+).*\n# seed (\d+);")
 
@@ -49,17 +52,15 @@ class Build:
                 current = line.partition(":")[0]
                 self.needs[current] = set()
 
-    def objects(self, program, files):
-        """The objects of a scenario's library and of the scenario itself that the files go into."""
-        touched = {str(ROOT / file) for file in files}
-        part = re.compile(rf"/(weir_explored|test\.schedules\.{program})\.dir/")
+    def objects(self, plant):
+        """The objects of a test's libraries and of the test itself that the plant's files go into."""
+        touched = {str(ROOT / file) for file in plant.files()}
+        library = "weir_explored" if plant.is_explored else "weir_jobs_objects"
+        part = re.compile(rf"/({library}|test\.{re.escape(plant.program)})\.dir/")
         return [output for output in self.commands
                 if part.search(output) and touched & self.needs.get(output, set())]
 
-    def scenario(self, program):
-        return next(output for output in self.commands if f"/test.schedules.{program}.dir/" in output)
-
-    def compile(self, output, overlay, program, target):
+    def compile(self, output, overlay, target):
         """Compiles what becomes output, with the overlay's files before those of the tree."""
         source, command = self.commands[output]
         in_room = source.startswith(f"{ROOT}/src/")
@@ -72,10 +73,14 @@ class Build:
         call(command, self.folder)
 
     def link(self, program, objects, target):
-        compiler = self.commands[self.scenario(program)][1][0]
-        libraries = [str(self.folder / "tests" / name) for name in ("libweir_explored.a", "libweir_harness.a")]
-        call([compiler, *map(str, objects), "-Wl,--start-group", *libraries, "-Wl,--end-group", "-lpthread",
-              "-o", str(target)], self.folder)
+        """Links a test as the build does, with objects (by what each stands for) before its libraries."""
+        asked = ["ninja", "-C", str(self.folder), "-t", "commands", "-s", f"tests/test.{program}"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=True)
+        command = [word for word in shlex.split(done.stdout.strip().split("\n")[-1]) if word not in (":", "&&")]
+        command = [word for word in command if word not in objects]
+        command[command.index("-o") + 1] = str(target)
+        command[1:1] = map(str, objects.values())
+        call(command, self.folder)
 
 
 def call(command, folder):
@@ -85,20 +90,18 @@ def call(command, folder):
 
 
 def make(build, plant, folder):
-    """The scenario's program with the bug in it."""
+    """The test's program with the bug in it."""
     overlay = folder / "src"
     for file in plant.files():
         copy = overlay / Path(file).relative_to("src")
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(plant.apply(file, read(file)), encoding="utf-8")
-    outputs = build.objects(plant.program, plant.files())
+    outputs = build.objects(plant)
     if not outputs:
         raise RuntimeError(f"nothing in {plant.program} is made of {', '.join(plant.files())}")
-    objects = [folder / f"{number}.o" for number in range(len(outputs))]
-    for output, target in zip(outputs, objects):
-        build.compile(output, overlay, plant.program, target)
-    if build.scenario(plant.program) not in outputs:
-        objects.append(build.folder / build.scenario(plant.program))
+    objects = {output: folder / f"{number}.o" for number, output in enumerate(outputs)}
+    for output, target in objects.items():
+        build.compile(output, overlay, target)
     build.link(plant.program, objects, folder / "program")
     return folder / "program"
 
@@ -121,12 +124,25 @@ def judge_crash(plant, program, output):
     return True, f"{how}, seed {seed}"
 
 
+def judge_plain(plant, program, output):
+    """The same of a test that is none of the explorer's."""
+    seed = SEED.search(output)
+    if seed is None:
+        return False, f"NOT FOUND:\n{output}"
+    if run(program, plant.test, f"--seed={seed[1]}")[0] == 0:
+        return False, f"seed {seed[1]}\nITS SEED DOES NOT REPEAT IT"
+    failed = FAILED.search(output)
+    return True, f"seed {seed[1]:>15}: {failed[1][:80] if failed else CRASHED.search(output)[1]}"
+
+
 def judge(plant, program):
     """A line about what came of it, and whether it is what it should be."""
     status, output = run(program, plant.test)
     found = FOUND.search(output)
     if not plant.is_bug:
         return status == 0, "passes, as it should" if status == 0 else f"fails, and is no bug:\n{output}"
+    if not plant.is_explored:
+        return judge_plain(plant, program, output)
     if found is None:
         return judge_crash(plant, program, output)
     schedule, seed, text = found.groups()
@@ -156,7 +172,7 @@ def main():
     listed = plants.read_plants()
     unknown = set(names) - {plant.name for plant in listed}
     if unknown:
-        sys.exit(f"planted: there is no {', '.join(sorted(unknown))} in {plants.PATH}")
+        sys.exit(f"planted: there is no {', '.join(sorted(unknown))} in {' or '.join(plants.PATHS)}")
     chosen = [plant for plant in listed if not names or plant.name in names]
     passed = 0
     with ThreadPoolExecutor(os.cpu_count()) as threads:

@@ -27,6 +27,8 @@ ALWAYS = ["tests/support", "cmake", "CMakeLists.txt", "CMakePresets.json", "pack
 EVERYTHING = ["include", "src", "tests", "examples", ":!tests/verified"]
 # Of jobs, what only a cluster uses.
 STORE = [":!src/jobs/beanstalkd", ":!src/jobs/redis"]
+# Of jobs, what bugs are planted in.
+CORE = ["src/jobs/core"]
 PROGRAM = ["jobs", "cli"]
 
 # Stage, target with arguments, rooms, what else it depends on.
@@ -36,7 +38,8 @@ STAGES = [
     ("scrape", "scrape", PROGRAM, ["tests/prometheus", "packaging/prometheus", "packaging/grafana"]),
     ("croniter", "croniter", ["cron"], ["tests/croniter"]),
     ("campaigns", "campaigns", ["pool", "parallel"], ["tests/models", "tests/schedules", "tools/campaigns.sh"]),
-    ("planted", "planted", ["pool", "parallel"], ["tests/schedules", "tools/planted.py", "tools/plants.py"]),
+    ("planted", "planted", ["pool", "parallel"],
+     CORE + ["tests/models", "tests/schedules", "tools/planted.py", "tools/plants.py"]),
     ("models", "models", ["pool", "jobs"], STORE + ["tests/promela", "tools/models.py"]),
     ("clocks", "clocks", ["pool"], ["tests/conformance", "tests/stress", "tools/clock_faults.sh"]),
     ("call-faults", "call-faults KINDS=put.", PROGRAM, STORE + [":!src/http", "tools/call_faults.py"]),

@@ -43,7 +43,7 @@ static const struct row {
     struct {
         enum weir_status status;
         enum weir_job_state state;
-    } from[5]; /* gone, delayed, ready, reserved, buried */
+    } from[6]; /* gone, delayed, ready, reserved, buried, archived */
 } rows[] = {
 #define NO                                                                                         \
     {                                                                                              \
@@ -57,31 +57,39 @@ static const struct row {
     {                                                                                              \
         WEIR_OK, state                                                                             \
     }
-    {WEIRI_JOB_DUE, NOW, {NO, NO, NO, NO, NO}},
-    {WEIRI_JOB_DUE, NOW + 1, {NO, TO(READY), NO, NO, NO}},
-    {WEIRI_JOB_RESERVE, NOW, {NO, NO, TO(RESERVED), NO, NO}},
-    {WEIRI_JOB_TOUCH, NOW, {LOST, LOST, LOST, TO(RESERVED), LOST}},
-    {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(GONE), LOST}},
-    {WEIRI_JOB_RELEASE, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST}},
-    {WEIRI_JOB_RELEASE, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST}},
-    {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST}},
-    {WEIRI_JOB_RETURN, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST}},
-    {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST}},
-    {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO}},
-    {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO}},
-    {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO}},
-    {WEIRI_JOB_KICK, NOW, {NO, NO, NO, NO, TO(READY)}},
-    {WEIRI_JOB_REMOVE, NOW, {NO, TO(GONE), TO(GONE), NO, TO(GONE)}},
-    {WEIRI_JOB_MOVED_AWAY, NOW, {NO, TO(GONE), TO(GONE), NO, NO}},
-    {WEIRI_JOB_RESCHEDULE, NOW, {NO, TO(DELAYED), TO(DELAYED), NO, NO}},
-    {WEIRI_JOB_RESCHEDULE, NOW + 10, {NO, TO(READY), TO(READY), NO, NO}},
-    {WEIRI_JOB_RENEW, NOW, {NO, TO(DELAYED), TO(DELAYED), TO(DELAYED), NO}},
-    {WEIRI_JOB_RENEW, NOW + 10, {NO, TO(READY), TO(READY), TO(READY), NO}},
-    {WEIRI_JOB_SET_ASIDE, NOW, {NO, TO(BURIED), TO(BURIED), NO, NO}},
+    {WEIRI_JOB_DUE, NOW, {NO, NO, NO, NO, NO, NO}},
+    {WEIRI_JOB_DUE, NOW + 1, {NO, TO(READY), NO, NO, NO, NO}},
+    {WEIRI_JOB_RESERVE, NOW, {NO, NO, TO(RESERVED), NO, NO, NO}},
+    {WEIRI_JOB_TOUCH, NOW, {LOST, LOST, LOST, TO(RESERVED), LOST, LOST}},
+    {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(GONE), LOST, LOST}},
+    {WEIRI_JOB_RELEASE, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST, LOST}},
+    {WEIRI_JOB_RELEASE, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST, LOST}},
+    {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST, LOST}},
+    {WEIRI_JOB_RETURN, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST, LOST}},
+    {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST, LOST}},
+    {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO, NO}},
+    {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO, NO}},
+    {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO, NO}},
+    {WEIRI_JOB_KICK, NOW, {NO, NO, NO, NO, TO(READY), NO}},
+    {WEIRI_JOB_REMOVE, NOW, {NO, TO(GONE), TO(GONE), NO, TO(GONE), TO(GONE)}},
+    {WEIRI_JOB_MOVED_AWAY, NOW, {NO, TO(GONE), TO(GONE), NO, NO, NO}},
+    {WEIRI_JOB_RESCHEDULE, NOW, {NO, TO(DELAYED), TO(DELAYED), NO, NO, NO}},
+    {WEIRI_JOB_RESCHEDULE, NOW + 10, {NO, TO(READY), TO(READY), NO, NO, NO}},
+    {WEIRI_JOB_RENEW, NOW, {NO, TO(DELAYED), TO(DELAYED), TO(DELAYED), NO, NO}},
+    {WEIRI_JOB_RENEW, NOW + 10, {NO, TO(READY), TO(READY), TO(READY), NO, NO}},
+    {WEIRI_JOB_SET_ASIDE, NOW, {NO, TO(BURIED), TO(BURIED), NO, NO, NO}},
 #undef NO
 #undef LOST
 #undef TO
 };
+
+static uint32_t attempts_after(enum weiri_job_event event)
+{
+    return event == WEIRI_JOB_RESERVE  ? ATTEMPTS + 1
+           : event == WEIRI_JOB_RETURN ? ATTEMPTS - 1
+           : event == WEIRI_JOB_RENEW  ? 0
+                                       : ATTEMPTS;
+}
 
 TEST(table, "each event leads from each state where the table says, or changes nothing")
 {
@@ -90,13 +98,14 @@ TEST(table, "each event leads from each state where the table says, or changes n
                                       .token = TOKEN,
                                       .run_at_ns = NOW + 10,
                                       .attempts_max = ATTEMPTS + 1};
-        for (int state = 0; state < 5; state++) {
+        for (int state = 0; state <= WEIR_JOB_ARCHIVED; state++) {
             struct weiri_job_facts before = job_in((enum weir_job_state)state);
             struct weiri_job_facts job = before;
             CHECK_STATUS(weiri_job_apply(&job, &step, rows[i].now), rows[i].from[state].status);
             if (rows[i].from[state].status == WEIR_OK) {
                 CHECK_INT(job.state, ==, rows[i].from[state].state);
                 CHECK((job.lease_ns != 0) == (job.state == RESERVED));
+                CHECK_INT(job.attempts, ==, attempts_after(rows[i].event));
             } else {
                 CHECK(is_same(&job, &before));
             }
