@@ -15,6 +15,12 @@
 
 #include "jobs/sqlite/file.h"
 
+/* The kernel gives its list of locks in pieces, and goes on by number: where a lock before the next
+ * piece was given back meanwhile, another is passed over. The holder is looked for again then. */
+enum {
+    READINGS_MAX = 16
+};
+
 /* start 0: the byte that users share. Else all bytes from there. */
 static int control(int fd, int command, short type, off_t start, struct flock *lock)
 {
@@ -79,22 +85,28 @@ static pid_t read_holder(const char *line, const struct stat *facts)
     return is_same && pid > 0 ? (pid_t)pid : 0;
 }
 
+static pid_t find_holder(const struct stat *facts)
+{
+    pid_t holder = 0;
+    char line[256];
+    FILE *file = fopen("/proc/locks", "re");
+    while (file != NULL && holder == 0 && fgets(line, sizeof(line), file) != NULL) {
+        holder = read_holder(line, facts);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return holder;
+}
+
 struct weiri_lock_holder weiri_lock_holder_find(const char *path)
 {
     struct weiri_lock_holder holder = {0};
     struct stat facts;
-    if (lstat(path, &facts) != 0) {
-        return holder;
+    bool is_there = lstat(path, &facts) == 0;
+    for (int i = 0; i < READINGS_MAX && is_there && holder.pid == 0; i++) {
+        holder.pid = find_holder(&facts);
     }
-    FILE *file = fopen("/proc/locks", "re");
-    if (file == NULL) {
-        return holder;
-    }
-    char line[256];
-    while (holder.pid == 0 && fgets(line, sizeof(line), file) != NULL) {
-        holder.pid = read_holder(line, &facts);
-    }
-    (void)fclose(file);
     holder.is_stopped = holder.pid > 0 && is_stopped(holder.pid);
     return holder;
 }

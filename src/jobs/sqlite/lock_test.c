@@ -2,14 +2,19 @@
  * SPDX-License-Identifier: MIT */
 /* The lock file or the store itself is removed, replaced or cut short while it is open. */
 #define _GNU_SOURCE /* small_disk.h: unshare */
+#include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sync.h"
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 #include "support/small_disk.h"
@@ -274,6 +279,49 @@ TEST(stopped_holder, "a lock that a stopped process holds is waited for as long 
     CHECK_INT(waitpid(holder, NULL, 0), ==, holder);
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, &error), WEIR_OK);
     weir_broker_close(broker);
+}
+
+struct churn {
+    _Atomic bool is_over;
+    int fds[80];
+};
+
+static void take_and_give_back(void *arg)
+{
+    struct churn *churn = arg;
+    while (!churn->is_over) {
+        for (int i = 0; i < 80; i++) {
+            CHECK_INT(flock(churn->fds[i], LOCK_EX), ==, 0);
+        }
+        for (int i = 0; i < 80; i++) {
+            CHECK_INT(flock(churn->fds[i], LOCK_UN), ==, 0);
+        }
+    }
+}
+
+TEST(holder_among_others,
+     "the holder of a lock is found while others take and give back many locks")
+{
+    static struct churn churn;
+    struct weiri_thread thread;
+    for (int i = 0; i < 80; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "lock%d", i);
+        churn.fds[i] = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        CHECK(churn.fds[i] >= 0);
+    }
+    int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK_INT(flock(own, LOCK_EX), ==, 0);
+    CHECK_STATUS(weiri_thread_start(&thread, "churn", take_and_give_back, &churn), WEIR_OK);
+    for (int i = 0; i < 2000; i++) {
+        CHECK_INT(weiri_lock_holder_find("own").pid, ==, getpid());
+    }
+    churn.is_over = true;
+    weiri_thread_join(&thread);
+    for (int i = 0; i < 80; i++) {
+        (void)close(churn.fds[i]);
+    }
+    (void)close(own);
 }
 
 TEST(closed_beside_holder, "a close does not wait as long for a lock that a stopped process holds")
