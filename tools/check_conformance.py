@@ -8,6 +8,8 @@ Usage: tools/check_conformance.py
  - `suite:case` in the last column of a table is the case of tests/conformance/SUITE_test.c, or, where the suite has dots,
    of the unit test at that path (src/queue/poll_test.c is queue.poll). Every row of every table has one at least.
  - In a table whose last column says "for keys and embedded items" every row has one that runs for each kind of item.
+ - In a table whose column is "where a cluster promises less" a row whose cases open a place that can something which a
+   cluster cannot names that there, as `WEIR_CAN_KEYS`, and names nothing that its cases do not ask for.
  - In a table whose first column is "client-go" the cases of a row begin with the name of the Go test: TestAddTwoFireEarly
    is add_two_fire_early.
  - In a table whose first column is "rate-envelope-queue" the titles of a row's cases begin with the name of the Go test and
@@ -22,6 +24,10 @@ TABLES = "docs/conformance.md"
 CASE = re.compile(r'^TEST(\w*)\(\s*(\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', re.M)
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 REFERENCE = re.compile(r"`([\w.]+):(\w+)`")
+LESS = "where a cluster promises less"
+FUNCTION = re.compile(r"^(?:TEST_BROKERS\(|static [^;{}()]*?\b(?=\w+\())(\w+)", re.M)
+FEATURE = re.compile(r"WEIR_CAN_(\w+)")
+OPENED = re.compile(r"place_open_that_can\([^;]*?WEIR_CAN_(\w+)")
 FOR_EACH_KIND = {"_EACH", "_EACH_WITH", "_BOTH"}
 
 findings = Findings("check_conformance")
@@ -40,6 +46,37 @@ def cases(suite):
             suites[suite] = {name: (macro, "".join(STRING.findall(title)))
                              for macro, name, title in CASE.findall(found[0].read_text())}
     return suites[suite]
+
+
+def features(suite):
+    """Maps the functions of a suite of conformance.jobs to the features that a place needs for them, and to all that they
+    ask for; those of a case are also those of the function that opens its place."""
+    found = {}
+    for text in read(f"tests/{suite.replace('.', '/')}_test.c").split("\n}\n"):
+        name = FUNCTION.findall(text)
+        if name:
+            needs, asks = set(OPENED.findall(text)), set(FEATURE.findall(text))
+            for helper in re.findall(r"\b(open_\w+)\(&[\w.]+, kind\)", text):
+                needs |= found[helper][0]
+                asks |= found[helper][1]
+            found[name[-1]] = needs, asks
+    return found
+
+
+def check_less(line, cell, references):
+    """Holds what a row says of a cluster against what its cases ask for."""
+    cluster = re.search(r"\.can = ([^;]*?),\n", read("src/jobs/beanstalkd/cluster.c")).group(1)
+    can = set(re.findall(r"WEIRI_CAN\((\w+)\)", cluster))
+    needs, asks = set(), set()
+    for suite, case in references:
+        if suite.startswith("conformance.jobs.") and case in (known := features(suite)):
+            needs |= known[case][0] - can
+            asks |= known[case][1] - can
+    named = set(FEATURE.findall(cell))
+    for feature in sorted(needs - named):
+        findings.add(TABLES, line, f"a cluster has no WEIR_CAN_{feature}, and the row does not say so")
+    for feature in sorted(named - asks):
+        findings.add(TABLES, line, f"no case of the row asks for WEIR_CAN_{feature}, or a cluster has it")
 
 
 def snake(go_name):
@@ -78,6 +115,8 @@ def check_row(line, header, cells):
             if header[0] == "client-go" and not case.startswith(snake(cells[0])):
                 findings.add(TABLES, line, f"{case} is not named after {cells[0]}")
     check_peers_row(line, header, cells, references, titles)
+    if LESS in header:
+        check_less(line, cells[header.index(LESS)], references)
     if references and "for keys and embedded items" in header[-1] and not kinds:
         findings.add(TABLES, line, "no test of the row runs for keys and embedded items")
     return len(references)
