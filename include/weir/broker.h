@@ -28,11 +28,13 @@ WEIR_BEGIN_DECLS
  * Every function of jobs that has a ret_error (which may be NULL) is WEIR_EINVAL where a pointer
  * that it needs is NULL, and WEIR_EFORKED in a child. "Those of the storage" are WEIR_EIO,
  * WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT and WEIR_ENOMEM, in a
- * cluster WEIR_EUNAVAILABLE (too few nodes answered: nothing was done), WEIR_EUNKNOWN (it may be).
+ * cluster WEIR_EUNAVAILABLE (too few nodes answered, and nothing was done) and WEIR_EUNKNOWN (it
+ * may have been done).
  *
  * A function that a call is given, which receives one tube, job, attempt and so on, runs on the
  * caller's thread with no lock held, once for each; what it receives is valid during the call. It
- * returns 0 to go on, anything else to end. It may take long, and call all but weir_broker_close().
+ * returns 0 to go on, anything else to end. It may take any time, and call anything but
+ * weir_broker_close().
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
@@ -166,7 +168,8 @@ enum weir_duplicate {
 /** "refuse", "replace", "keep", "debounce", "throttle", "again"; "?" for anything else. */
 WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
 
-/** How to put a job; zero: the default. Key, headers, group, put_id: WEIR_ENOTSUP in a cluster. */
+/** How to put a job. Zero means the default of every field. Keys, headers, groups and put_ids are
+ * WEIR_ENOTSUP on a cluster. */
 struct weir_put_options {
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
     int64_t delay_ns;  /**< Time from the call before which it does not run; not with run_at_ns. */
@@ -196,7 +199,9 @@ enum weir_put_flags {
 struct weir_body {
     const void *data;                       /**< The bytes; borrowed. */
     size_t size;                            /**< Their count. */
-    const struct weir_put_options *options; /**< Its own; borrowed; NULL: those of the call. */
+    const struct weir_put_options *options; /**< Its own, in a put of a broker or of a
+                                                 transaction; else NULL. NULL: those of the call.
+                                                 Borrowed. */
 };
 
 /** Puts count jobs: all are on stable storage when it returns WEIR_OK, or none is. Up to 100 are
@@ -204,7 +209,8 @@ struct weir_body {
  * seen, and run, before all are put. After a failure those that no worker has are taken back; where
  * that fails as well it is WEIR_EIO, and if the process dies some may be left. A full disk
  * (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids. options may be NULL.
- * Bodies with options of their own are one transaction, and an error has the number of its body.
+ * Bodies may have options of their own, with keys, put_ids or delays: then all are one transaction,
+ * however many, and an error of one has the number of its body.
  *
  * A put whose answer was lost is repeated with its put_id. Where the tube has the job of it, the
  * repeat changes nothing, whatever its other options, and has the id of that job, which is on

@@ -38,7 +38,8 @@ enum weir_feature {
 #undef WEIR_FEATURE_ENUM
 };
 
-/** Whether a broker has a feature; false of NULL and what is none. Thread-safe, also in a child. */
+/** Whether a broker has a feature; false of NULL and of an unknown feature. Thread-safe; does not
+ * block; also in a child. */
 WEIR_API WEIR_NODISCARD bool weir_broker_can(const weir_broker *broker, enum weir_feature feature);
 
 /** What a field of a job is. */

@@ -65,7 +65,8 @@ struct weir_job_id {
     char text[WEIR_JOB_ID_SIZE]; /**< NUL-terminated. */
 };
 
-/** A job as a handler or a peek sees it. Its pointers are borrowed, and valid as its call says. */
+/** A job as a handler or a peek sees it. All pointers are borrowed and valid as long as the call
+ * that gave the job says. */
 struct weir_job {
     const char *id;     /**< Its name. */
     const char *tube;   /**< Its tube. */
@@ -107,7 +108,8 @@ struct weir_job {
 /** Checks headers: lines NAME=VALUE, each ended by a newline. A name has 1 to 64 bytes out of a-z,
  * 0-9 and -, and stands once; a value has any bytes but newlines and NULs; all have at most
  * WEIR_HEADERS_SIZE_MAX. "" is valid. Errors: WEIR_EINVAL (NULL, a line that is none, a name twice,
- * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL): of the fault. */
+ * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL) receives the offset of the
+ * fault. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_headers_check(const char *headers,
                                                             size_t *ret_offset);
 

@@ -14,7 +14,8 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * A producer puts jobs into one tube, with the verbs of go-queue's dq. Thread-safe but close. */
+ * A producer puts jobs into one tube. Its verbs are those of go-queue's dq. Thread-safe but for
+ * close. Its bodies have no options of their own. */
 
 /** A producer. Opaque. */
 typedef struct weir_producer weir_producer;

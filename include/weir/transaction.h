@@ -77,8 +77,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
 /** Commits: all of the transaction is there, as durable as the broker says, and consumers are
  * notified. On failure it is rolled back, but that after WEIR_EIO nobody knows. Errors:
  * WEIR_ESCHEMA (an index or a trigger of the program's is on a table of weir's), WEIR_ESTATE (there
- * is no transaction; the program or SQLite ended it; a foreign key is violated), WEIR_ETIMEDOUT (a
- * statement of the program is not finished), WEIR_EINVAL, those of the storage. */
+ * is no transaction; the program or SQLite ended it; a deferred foreign key is violated),
+ * WEIR_ETIMEDOUT (a statement of the program is not finished), WEIR_EINVAL, those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_commit(weir_transaction *transaction,
                                                                  struct weir_error *ret_error);
 

@@ -270,8 +270,10 @@ static enum weir_status read_each(weir_broker *broker, const struct weir_put_opt
                                   struct weiri_put *put, struct weir_error *ret_error)
 {
     put->each = weiri_alloc_array(&broker->config.allocator, put->count, sizeof(*put->each));
-    enum weir_status status =
-        put->each != NULL ? WEIR_OK : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    if (put->each == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < put->count && status == WEIR_OK; i++) {
         const struct weir_put_options *own = put->bodies[i].options;
         const struct weir_body plain = {put->bodies[i].data, put->bodies[i].size, NULL};

@@ -42,7 +42,6 @@ static int meet_duplicate(struct weiri_store *store, struct weiri_put_request *r
     struct weiri_row *row = &decision->row;
     bool is_new = decision->action == WEIRI_DUPLICATE_RENEW;
     bool is_next = decision->action == WEIRI_DUPLICATE_AFTER;
-    bool is_earliest = put->on_duplicate == WEIR_DUPLICATE_AGAIN;
     const struct weiri_job_step step = {.event = is_new ? WEIRI_JOB_RENEW : WEIRI_JOB_RESCHEDULE,
                                         .run_at_ns = run_at_ns};
     enum weir_status ignored; /* the state was asked for */
@@ -52,22 +51,22 @@ static int meet_duplicate(struct weiri_store *store, struct weiri_put_request *r
         (decision->action == WEIRI_DUPLICATE_EARLIER && run_at_ns < row->facts.run_at_ns)) {
         code = weiri_row_step(store, &request->tally, row, &step, request->now_ns, NULL, &ignored);
     }
-    if (code == SQLITE_OK && is_new) {
-        code =
-            weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
-                          WEIRI_VALUES(row->number, put->priority, put->ttr_ns WEIRI_WORDS_OF_PUT));
-    } else if (is_next) { /* the holder renews its lease by the TTR that it was told */
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
-                             WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns,
-                                          is_earliest WEIRI_WORDS_OF_PUT));
+    if (code != SQLITE_OK || (!is_new && !is_next)) {
+        return code;
     }
-    if (code == SQLITE_OK && (is_new || is_next)) {
+    /* The holder of a job that runs renews its lease by the TTR that it was told. */
+    code = is_new ? weiri_sql_run(
+                        &store->writer, WEIRI_SQL_RENEW_JOB,
+                        WEIRI_VALUES(row->number, put->priority, put->ttr_ns WEIRI_WORDS_OF_PUT))
+                  : weiri_sql_run(
+                        &store->writer, WEIRI_SQL_RUN_AGAIN,
+                        WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns,
+                                     put->on_duplicate == WEIR_DUPLICATE_AGAIN WEIRI_WORDS_OF_PUT));
+    if (code == SQLITE_OK) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
                              WEIRI_VALUES(row->number, request->now_ns));
     }
-    return code == SQLITE_OK && (is_new || is_next)
-               ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request)
-               : code;
+    return code == SQLITE_OK ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request) : code;
 }
 
 static int add_job(struct weiri_store *store, struct weiri_put_request *request,
@@ -199,11 +198,10 @@ enum weir_status weiri_put_finish(const struct weiri_put_request *request,
     const struct weiri_put *put = request->put;
     if (request->refused_by != NULL) {
         bool is_key = request->refused_by == request->own->key;
-        enum weir_status status =
-            weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the %s \"%s\"%s",
-                       request->numbers[request->count], is_key ? "key" : "put_id",
-                       request->refused_by, is_key ? "" : ", and another body or other headers");
-        return weiri_put_blame(put, request->count, status, ret_error);
+        (void)weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the %s \"%s\"%s",
+                         request->numbers[request->count], is_key ? "key" : "put_id",
+                         request->refused_by, is_key ? "" : ", and another body or other headers");
+        return weiri_put_blame(put, request->count, WEIR_EBUSY, ret_error);
     }
     for (size_t i = 0; i < put->count && ret_ids != NULL; i++) {
         weiri_number_format(request->numbers[i], &ret_ids[i]);
