@@ -16,6 +16,12 @@ static inline int64_t weiri_said_ns(int64_t since_ns, int64_t now_ns, int64_t le
     return weiri_time_sub(now_ns, weiri_time_since(since_ns, lease_now_ns));
 }
 
+/* No time was asked for. */
+static inline bool weiri_is_at_once(const struct weiri_put *put)
+{
+    return put->run_at_ns == 0 && put->delay_ns == 0;
+}
+
 static inline int64_t weiri_put_when(const struct weiri_put *put, int64_t said_ns)
 {
     return put->run_at_ns != 0 ? put->run_at_ns : weiri_time_add(said_ns, put->delay_ns);

@@ -28,14 +28,14 @@ static int run_change(struct weiri_store *store, void *arg)
     struct change_request *request = arg;
     const struct weiri_change *change = request->change;
     const struct weiri_job_step step = {.event = change->event, .run_at_ns = change->run_at_ns};
-    int64_t now = weiri_store_now(store);
+    struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};
     int64_t tube = 0;
     int code = change->tube == NULL ? SQLITE_OK : weiri_tube_add(store, change->tube, &tube);
     for (size_t i = 0; i < change->count && code == SQLITE_OK; i++) {
         enum weir_status *status = &request->statuses[i];
-        struct weiri_row row;
+        struct weiri_job_row row;
         *status = WEIR_ENOTFOUND;
         code = weiri_row_load(store, request->numbers[i], &row);
         if (code == SQLITE_ROW && change->identities != NULL) {
@@ -47,9 +47,7 @@ static int run_change(struct weiri_store *store, void *arg)
         if (code == SQLITE_ROW && change->tube != NULL) {
             code = weiri_row_refile(store, &tally, &target, &row, tube, now, status);
         } else if (code == SQLITE_ROW) {
-            bool is_reserved = row.facts.state == WEIR_JOB_RESERVED;
-            code = weiri_row_step(store, &tally, &row, &step, now, change->reason, status);
-            *status = *status != WEIR_OK && is_reserved ? WEIR_EBUSY : *status;
+            code = weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
         } else if (code == SQLITE_DONE) {
             code = SQLITE_OK;
         }
@@ -91,7 +89,7 @@ static int run_kick(struct weiri_store *store, void *arg)
 {
     struct kick_request *request = arg;
     const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
-    int64_t now = weiri_store_now(store);
+    struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
     request->kicked = 0;
     int64_t tube;
@@ -100,8 +98,8 @@ static int run_kick(struct weiri_store *store, void *arg)
     code = code == SQLITE_DONE ? SQLITE_OK : code;
     while (is_more && request->kicked < request->count && code == SQLITE_OK) {
         size_t done;
-        code = weiri_rows_step(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
-                               request->count - request->kicked, &step, now, NULL, &done);
+        code = weiri_rows_change(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
+                                 request->count - request->kicked, &step, now, NULL, &done);
         request->kicked += done;
         is_more = done > 0;
     }

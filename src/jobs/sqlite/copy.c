@@ -15,10 +15,10 @@ static int read_text(sqlite3_stmt *statement, int column, const char **ret_text)
     return is_there && *ret_text == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-int weiri_job_read(sqlite3_stmt *statement, struct weiri_row *ret_row, struct weir_job *ret_job)
+int weiri_job_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row, struct weir_job *ret_job)
 {
     struct weir_job job = {.progress = -1};
-    struct weiri_row row = {.number = 0};
+    struct weiri_job_row row = {.number = 0};
 #define TEXT(name, kind, limit, feature) &job.name,
     /* Behind the numbers of the key. */
     const char **words[] = {WEIRI_WORD_FIELDS(TEXT) & job.identity};
@@ -89,7 +89,7 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
     if (code != SQLITE_ROW) {
         return code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
     }
-    struct weiri_row row;
+    struct weiri_job_row row;
     struct weir_job job;
     code = weiri_job_read(statement, &row, &job);
     if (code != SQLITE_OK) {

@@ -8,7 +8,8 @@
 
 /* Reads a row of WEIRI_SQL_PICK or WEIRI_SQL_PEEK: the row's facts, and of the job all but its id,
  * its tube, its body and the facts. Its texts are the statement's. */
-int weiri_job_read(sqlite3_stmt *statement, struct weiri_row *ret_row, struct weir_job *ret_job);
+int weiri_job_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row,
+                   struct weir_job *ret_job);
 /* Shows a row's facts in the job. */
 void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts);
 /* Copies a job with its body. One whose body is missing or damaged has a status and says so. */

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/core/when.h"
 #include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/policies.h"
@@ -26,70 +25,60 @@ struct exchange_request {
     bool has_more; /* result: not all due jobs were made ready; nothing was reserved */
 };
 
-/* Keeps what is to be known of a run that ended. */
-static int note_run(struct weiri_store *store, struct weiri_tally *tally,
-                    const struct weiri_row *row, const struct weiri_run_end *end, int64_t now_ns)
+/* Settles a reservation whose row was found. */
+static int settle_row(struct weiri_store *store, struct weiri_tally *tally,
+                      struct weiri_settlement *settlement, struct weiri_job_row *row,
+                      struct weiri_now now)
 {
-    static const struct weiri_run_end success = {.outcome = WEIR_RUN_DONE};
+    bool asks_policy =
+        settlement->event == WEIRI_JOB_DONE ||
+        (settlement->event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL);
+    struct weiri_policy policy = {.policy = {0}};
+    struct weiri_effects effects;
     size_t ignored;
-    if (row->facts.state == WEIR_JOB_ARCHIVED) {
-        int code = weiri_attempt_add(store, row->number, &success, now_ns);
-        return code == SQLITE_OK
-                   ? weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now_ns, &ignored)
-                   : code;
+    int code = asks_policy ? weiri_policy_find(&store->writer, row->tube, &policy) : SQLITE_OK;
+    if (code != SQLITE_OK) {
+        return code;
     }
-    return end->outcome == 0 ? SQLITE_OK : weiri_attempt_add(store, row->number, end, now_ns);
+    const struct weiri_tube_record tube = {.policy = policy.policy};
+    enum weiri_write write = weiri_decide_settle(row, settlement, &tube, now, &effects);
+    settlement->status = effects.status;
+    code = weiri_row_write(store, tally, row, write, &effects, now);
+    return code == SQLITE_OK && effects.to == WEIR_JOB_ARCHIVED
+               ? weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now, &ignored)
+               : code;
 }
 
 static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
-                  struct weiri_tally *tally, int64_t now_ns)
+                  struct weiri_tally *tally, struct weiri_now now)
 {
     int code = SQLITE_OK;
     for (size_t i = 0; i < exchange->settlement_count && code == SQLITE_OK; i++) {
         struct weiri_settlement *settlement = &exchange->settlements[i];
-        const struct weiri_job_step step = {
-            .event = settlement->event,
-            .token = settlement->reservation->token,
-            .run_at_ns = weiri_time_add(
-                weiri_said_ns(settlement->since_ns, now_ns, weiri_store_lease_now(store)),
-                settlement->delay_ns)};
-        struct weiri_row row;
+        struct weiri_job_row row;
         settlement->status = WEIR_ELEASELOST;
         code = weiri_row_load(store, settlement->reservation->number, &row);
-        if (code == SQLITE_ROW) {
-            row.progress = settlement->progress > 0 ? settlement->progress - 1 : row.progress;
-            code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
-                                  &settlement->status);
-            if (code == SQLITE_OK && settlement->status == WEIR_OK &&
-                settlement->reservation->job.group != NULL &&
-                settlement->event != WEIRI_JOB_TOUCH) {
-                code = weiri_policy_note_room(store, tally);
-            }
-            if (code == SQLITE_OK && settlement->status == WEIR_OK) {
-                code = note_run(store, tally, &row, &settlement->end, now_ns);
-            }
-        } else if (code == SQLITE_DONE) {
-            code = SQLITE_OK;
-        }
+        code = code == SQLITE_ROW    ? settle_row(store, tally, settlement, &row, now)
+               : code == SQLITE_DONE ? SQLITE_OK
+                                     : code;
     }
     return code;
 }
 
-/* Makes ready the jobs that are due, and those whose reservations have ended. */
+/* Makes ready the jobs whose reservations have ended, and those that are due. */
 static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                   uint32_t attempts_max, int64_t now_ns, bool *ret_has_more)
+                   const struct weiri_tube_record *record, uint32_t attempts_max,
+                   struct weiri_now now, bool *ret_has_more)
 {
     const struct {
         enum weiri_sql which;
         int64_t until_ns;
         struct weiri_job_step step;
-        const char *reason;
     } kinds[] = {
         {WEIRI_SQL_EXPIRED,
-         weiri_store_lease_now(store),
-         {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max},
-         "its reservation ended: the worker died, or took longer than the TTR without a touch"},
-        {WEIRI_SQL_DUE, now_ns, {.event = WEIRI_JOB_DUE}, NULL},
+         now.lease_ns,
+         {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max}},
+        {WEIRI_SQL_DUE, now.wall_ns, {.event = WEIRI_JOB_DUE}},
     };
     size_t total = 0;
     int code = SQLITE_OK;
@@ -97,9 +86,9 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         size_t count = 1;
         while (code == SQLITE_OK && count > 0 && total < store->promote_max) {
-            code = weiri_rows_step(store, tally, kinds[i].which, tube, kinds[i].until_ns,
-                                   store->promote_max - total, &kinds[i].step, now_ns,
-                                   kinds[i].reason, &count);
+            code =
+                weiri_rows_change(store, tally, kinds[i].which, tube, kinds[i].until_ns,
+                                  store->promote_max - total, &kinds[i].step, now, record, &count);
             total += count;
         }
     }
@@ -107,64 +96,47 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
-/* The first entry of an index, which may be WEIR_FOREVER, and is where there is none.
- * SQLITE_CORRUPT: the tube counts such jobs, and the index has none, or the other way round. */
+/* The first entry of an index, which may be WEIR_FOREVER. */
 static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t tube,
-                      bool is_counted, int64_t *ret_first)
+                      int64_t *ret_first, bool *ret_is_there)
 {
-    *ret_first = WEIR_FOREVER;
     int code = weiri_sql_number(&store->writer, which, WEIRI_VALUES(tube), ret_first);
-    return code == (is_counted ? SQLITE_DONE : SQLITE_OK) ? SQLITE_CORRUPT
-           : code == SQLITE_DONE                          ? SQLITE_OK
-                                                          : code;
+    *ret_is_there = code == SQLITE_OK;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int64_t time_until(int64_t time, int64_t now)
-{
-    return time == WEIR_FOREVER ? time : weiri_time_since(now, time);
-}
-
-/* Finds when the next job may be reserved, and whether the tube is empty. All ready jobs were
- * reserved but those of full groups, unless the tube is paused, or its policy holds them, until a
- * time (0: neither).
- * SQLITE_CORRUPT: the tube counts jobs that the indexes do not have. */
+/* Finds when the next job may be reserved, and whether the tube is empty. */
 static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
-                          const struct weiri_policy *policy, int64_t paused_until_ns)
+                          const struct weiri_tube_record *record)
 {
-    int64_t delayed = 0;
-    int64_t lease = 0;
-    int64_t firing = 0;
+    struct weiri_firsts firsts;
     sqlite3_stmt *statement;
     int code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, WEIRI_VALUES(tube), &statement);
     if (code != SQLITE_ROW) {
         return weiri_sql_end(statement, code == SQLITE_DONE ? SQLITE_CORRUPT : code);
     }
-    bool has_delayed = sqlite3_column_int64(statement, 0) != 0;
-    bool has_ready = sqlite3_column_int64(statement, 1) != 0;
-    bool has_reserved = sqlite3_column_int64(statement, 2) != 0;
-    bool is_paused = paused_until_ns > 0;
-    bool may_have_ready = is_paused || (policy->policy.group_limit > 0 && has_reserved);
-    code = weiri_sql_end(statement, has_ready && !may_have_ready ? SQLITE_CORRUPT : SQLITE_ROW);
+    firsts.has_delayed = sqlite3_column_int64(statement, 0) != 0;
+    firsts.has_ready = sqlite3_column_int64(statement, 1) != 0;
+    firsts.has_reserved = sqlite3_column_int64(statement, 2) != 0;
+    code = weiri_sql_end(statement, code);
     if (code == SQLITE_OK) {
-        code = weiri_schedules_next(store, tube, &firing);
+        code = weiri_schedules_next(store, tube, &firsts.firing_ns);
     }
     if (code == SQLITE_OK) {
-        code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, has_delayed, &delayed);
+        code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, &firsts.delayed_ns,
+                          &firsts.finds_delayed);
     }
     if (code == SQLITE_OK) {
-        code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, has_reserved, &lease);
+        code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, &firsts.lease_ns,
+                          &firsts.finds_reserved);
     }
-    if (code != SQLITE_OK) {
-        return code;
+    if (code == SQLITE_OK &&
+        weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
+                        &exchange->is_empty) != WEIR_OK) {
+        code = SQLITE_CORRUPT;
     }
-    int64_t first = weiri_time_earlier(delayed, firing);
-    first = is_paused ? weiri_time_earlier(first, paused_until_ns) : first;
-    /* Leases count in their own time. */
-    exchange->next_in_ns = weiri_time_earlier(time_until(first, weiri_store_now(store)),
-                                              time_until(lease, weiri_store_lease_now(store)));
     exchange->looked_ns = weiri_monotonic_now();
-    exchange->is_empty = !has_delayed && !has_ready && !has_reserved;
-    return SQLITE_OK;
+    return code;
 }
 
 /* Finds when the pause of a tube ends; 0: it is not paused. */
@@ -177,32 +149,32 @@ static int find_pause(struct weiri_store *store, int64_t tube, int64_t now_ns, i
 }
 
 static int collect(struct weiri_store *store, struct exchange_request *request,
-                   struct weiri_tally *tally, int64_t now_ns)
+                   struct weiri_tally *tally, struct weiri_now now)
 {
     struct weiri_exchange *exchange = request->exchange;
+    struct weiri_tube_record record = {.last_ns = 0};
+    struct weiri_policy policy;
     int64_t tube;
     int code = weiri_tube_find(&store->writer, exchange->tube, &tube);
     if (code != SQLITE_OK) {
         exchange->is_empty = true;
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    code = weiri_schedules_fire(store, tally, tube, now_ns, &request->has_more);
+    code = weiri_schedules_fire(store, tally, tube, now.wall_ns, &request->has_more);
     if (code != SQLITE_OK || exchange->wanted == 0) {
         return code;
     }
-    if (!request->has_more) {
-        code = promote(store, tally, tube, exchange->attempts_max, now_ns, &request->has_more);
-    }
-    int64_t paused_until = 0;
-    struct weiri_policy policy;
-    if (code == SQLITE_OK) {
-        code = find_pause(store, tube, now_ns, &paused_until);
-    }
+    code = find_pause(store, tube, now.wall_ns, &record.paused_until_ns);
     if (code == SQLITE_OK) {
         code = weiri_policy_find(&store->writer, tube, &policy);
+        record.policy = policy.policy;
     }
-    if (code == SQLITE_OK && paused_until == 0 && !request->has_more) {
-        code = weiri_reserve(store, exchange, tally, tube, &policy, now_ns);
+    if (code == SQLITE_OK && !request->has_more) {
+        code =
+            promote(store, tally, tube, &record, exchange->attempts_max, now, &request->has_more);
+    }
+    if (code == SQLITE_OK && record.paused_until_ns == 0 && !request->has_more) {
+        code = weiri_reserve(store, exchange, tally, tube, &policy, now);
         if (code == SQLITE_OK) {
             code = weiri_policy_save(store, tube, &policy);
         }
@@ -211,7 +183,7 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         code = weiri_tally_flush(store, tally);
     }
     if (code == SQLITE_OK && !request->has_more && exchange->reserved_count < exchange->wanted) {
-        code = find_next_time(store, exchange, tube, &policy, paused_until);
+        code = find_next_time(store, exchange, tube, &record);
     }
     return code;
 }
@@ -248,7 +220,7 @@ static int run_exchange(struct weiri_store *store, void *arg)
 {
     struct exchange_request *request = arg;
     struct weiri_exchange *exchange = request->exchange;
-    int64_t now = weiri_store_now(store);
+    struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
     store->is_fleeting = is_fleeting(request);
     reset(store, request);

@@ -113,7 +113,7 @@ static int is_sound(struct weiri_store *own, int64_t number, bool *ret_is_sound)
 static int check_job(struct weiri_store *own, struct weiri_tally *tally, int64_t number,
                      struct weir_repair_counts *counts)
 {
-    struct weiri_row row;
+    struct weiri_job_row row;
     bool has_sound_body = true;
     const struct weiri_job_step step = {.event = WEIRI_JOB_SET_ASIDE};
     enum weir_status status;
@@ -127,8 +127,8 @@ static int check_job(struct weiri_store *own, struct weiri_tally *tally, int64_t
         return code;
     }
     counts->damaged++;
-    return weiri_row_step(own, tally, &row, &step, weiri_store_now(own), weiri_damage_reason,
-                          &status);
+    return weiri_row_change(own, tally, &row, &step, weiri_store_times(own), weiri_damage_reason,
+                            &status);
 }
 
 static int check_stretch(struct weiri_store *own, void *arg)

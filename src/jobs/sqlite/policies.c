@@ -50,24 +50,8 @@ int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weir
                               : SQLITE_OK;
 }
 
-bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_job_facts *facts,
-                          const char *reason, int64_t now_ns)
-{
-    return policy->policy.late != WEIR_LATE_RUN && facts->attempts == 0 && reason[0] == '\0' &&
-           weiri_time_sub(now_ns, facts->run_at_ns) > policy->policy.late_ns;
-}
-
-int weiri_policy_note_room(struct weiri_store *store, struct weiri_tally *tally)
-{
-    struct weiri_policy policy = {.policy = {0}};
-    int code =
-        tally->has_ready ? SQLITE_OK : weiri_policy_find(&store->writer, tally->tube, &policy);
-    tally->has_ready = tally->has_ready || policy.policy.group_limit > 0;
-    return code;
-}
-
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                      size_t limit, int64_t now_ns, size_t *ret_count)
+                      size_t limit, struct weiri_now now, size_t *ret_count)
 {
     struct weiri_policy policy;
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
@@ -80,22 +64,19 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     if (code != SQLITE_OK) {
         return code;
     }
-    uint64_t most = policy.policy.archive_count;
-    size_t surplus =
-        most > 0 && policy.counts.archived > most ? (size_t)(policy.counts.archived - most) : 0;
-    int64_t ended_ns = policy.policy.archive_ns == 0
-                           ? INT64_MAX
-                           : weiri_time_sub(now_ns, policy.policy.archive_ns);
-    surplus = surplus < limit ? surplus : limit;
+    int64_t ended_ns;
+    uint64_t surplus =
+        weiri_archive_surplus(&policy.policy, policy.counts.archived, now.wall_ns, &ended_ns);
     size_t removed = 0;
     size_t count = 0;
+    surplus = surplus < limit ? surplus : limit;
     if (surplus > 0) {
-        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX, surplus,
-                               &remove, now_ns, NULL, &removed);
+        code = weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX, surplus,
+                                 &remove, now, NULL, &removed);
     }
-    if (code == SQLITE_OK && removed < limit && policy.policy.archive_ns != WEIR_FOREVER) {
-        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns,
-                               limit - removed, &remove, now_ns, NULL, &count);
+    if (code == SQLITE_OK && removed < limit) {
+        code = weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns,
+                                 limit - removed, &remove, now, NULL, &count);
     }
     *ret_count = removed + count;
     return code;
@@ -154,7 +135,7 @@ static int run_set(struct weiri_store *store, void *arg)
     }
     code = weiri_tube_find(&store->writer, request->tube, &tube);
     if (code == SQLITE_OK) {
-        code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_now(store),
+        code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store),
                                  &request->count);
     }
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;

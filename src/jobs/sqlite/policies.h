@@ -22,16 +22,10 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
 /* Writes what has changed. */
 int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy);
 
-/* Whether a job that is about to have its first run is late. */
-bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_job_facts *facts,
-                          const char *reason, int64_t now_ns);
-/* Called after the end of a run of the tally's tube, which makes room in a group where the policy
- * limits these: waiters look again. */
-int weiri_policy_note_room(struct weiri_store *store, struct weiri_tally *tally);
 /* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
  * kept no longer. ret_count: how many. */
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                      size_t limit, int64_t now_ns, size_t *ret_count);
+                      size_t limit, struct weiri_now now, size_t *ret_count);
 
 WEIRI_OP(set_policy, weiri_store_set_policy);
 WEIRI_OP(policy, weiri_store_policy);

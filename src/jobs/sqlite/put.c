@@ -10,7 +10,6 @@
 #include "jobs/core/when.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
-#include "jobs/sqlite/keys.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/tube.h"
@@ -33,66 +32,59 @@ static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t n
         WEIRI_VALUES(number, checksum, weiri_blob(request->body->data, request->body->size), told));
 }
 
-/* Does what a put with a key does where it makes no job: it makes one that is there the one that is
- * put, at once or after its run, or earlier; or nothing. */
-static int meet_duplicate(struct weiri_store *store, struct weiri_put_request *request,
-                          struct weiri_key_decision *decision, int64_t run_at_ns)
+/* Loads the job that has or had the put's key, with the key. */
+static int load_older(struct weiri_store *store, const struct weiri_put *put,
+                      struct weiri_job_row *row)
+{
+    int64_t tube = row->tube;
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_FIND_KEY, WEIRI_VALUES(tube, put->key),
+                               &statement);
+    int64_t job = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    row->key.until_ns = code == SQLITE_ROW ? sqlite3_column_int64(statement, 1) : 0;
+    row->number = job < 0 ? -job : job;
+    code = weiri_sql_end(statement, code);
+    if (code == SQLITE_OK && job > 0) {
+        code = weiri_row_load(store, job, row);
+        /* A key without its job. */
+        code = code == SQLITE_ROW ? SQLITE_OK : code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+    }
+    return code;
+}
+
+/* Makes a job the one that is put, as far as its row is concerned but for the facts. */
+static int renew_job(struct weiri_store *store, const struct weiri_put_request *request,
+                     const struct weiri_job_row *row, bool is_running)
 {
     const struct weiri_put *put = request->own;
-    struct weiri_row *row = &decision->row;
-    bool is_new = decision->action == WEIRI_DUPLICATE_RENEW;
-    bool is_next = decision->action == WEIRI_DUPLICATE_AFTER;
-    const struct weiri_job_step step = {.event = is_new ? WEIRI_JOB_RENEW : WEIRI_JOB_RESCHEDULE,
-                                        .run_at_ns = run_at_ns};
-    enum weir_status ignored; /* the state was asked for */
-    int code = SQLITE_OK;
-    request->refused_by = decision->action == WEIRI_DUPLICATE_REFUSE ? put->key : NULL;
-    if (is_new ||
-        (decision->action == WEIRI_DUPLICATE_EARLIER && run_at_ns < row->facts.run_at_ns)) {
-        code = weiri_row_step(store, &request->tally, row, &step, request->now_ns, NULL, &ignored);
-    }
-    if (code != SQLITE_OK || (!is_new && !is_next)) {
-        return code;
-    }
-    /* The holder of a job that runs renews its lease by the TTR that it was told. */
-    code = is_new ? weiri_sql_run(
-                        &store->writer, WEIRI_SQL_RENEW_JOB,
-                        WEIRI_VALUES(row->number, put->priority, put->ttr_ns WEIRI_WORDS_OF_PUT))
-                  : weiri_sql_run(
-                        &store->writer, WEIRI_SQL_RUN_AGAIN,
-                        WEIRI_VALUES(row->number, (int64_t)row->facts.token, run_at_ns,
-                                     put->on_duplicate == WEIR_DUPLICATE_AGAIN WEIRI_WORDS_OF_PUT));
+    int code = is_running ? weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
+                                          WEIRI_VALUES(row->number, (int64_t)row->key.again,
+                                                       row->key.again_at_ns WEIRI_WORDS_OF_PUT))
+                          : weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
+                                          WEIRI_VALUES(row->number, row->priority,
+                                                       row->facts.ttr_ns WEIRI_WORDS_OF_PUT));
     if (code == SQLITE_OK) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
-                             WEIRI_VALUES(row->number, request->now_ns));
+                             WEIRI_VALUES(row->number, request->now.wall_ns));
     }
     return code == SQLITE_OK ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request) : code;
 }
 
-static int add_job(struct weiri_store *store, struct weiri_put_request *request,
-                   const struct weiri_job_facts *facts, int64_t *ret_number)
+/* Each key whose time has passed is deleted once. A put adds one and deletes more, but not so many
+ * that others could not write for long. */
+static int take_key(struct weiri_store *store, const char *key, const struct weiri_job_row *row,
+                    struct weiri_now now)
 {
-    const struct weiri_put *put = request->own;
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
-                             WEIRI_VALUES(request->tube, (int64_t)facts->state, put->priority,
-                                          facts->run_at_ns, put->ttr_ns,
-                                          request->now_ns WEIRI_WORDS_OF_PUT));
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    *ret_number = sqlite3_last_insert_rowid(store->writer.db);
-    code = write_body(store, WEIRI_SQL_ADD_BODY, *ret_number, request);
-    if (code == SQLITE_OK) {
-        code = weiri_tally_add(store, &request->tally, request->tube, facts);
-    }
-    return code == SQLITE_OK && put->key != NULL
-               ? weiri_key_take(store, request->tube, put, *ret_number, request->now_ns)
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, WEIRI_VALUES(now.wall_ns));
+    return code == SQLITE_OK
+               ? weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_KEY,
+                               WEIRI_VALUES(row->tube, key, row->number, row->key.until_ns))
                : code;
 }
 
-/* Puts the body at hand, or finds the job that is there for it: by the put_id, then by the key. */
-static int put_one(struct weiri_store *store, struct weiri_put_request *request,
-                   int64_t *ret_number)
+/* Looks for a job that has the put_id of the body at hand. SQLITE_DONE: there is none. */
+static int find_same(struct weiri_store *store, struct weiri_put_request *request,
+                     int64_t *ret_number)
 {
     const struct weiri_put *put = request->own;
     int64_t same = 0; /* negative: with another body */
@@ -101,42 +93,63 @@ static int put_one(struct weiri_store *store, struct weiri_put_request *request,
         char bytes[WEIRI_TOLD_SIZE];
         struct weiri_value told = weiri_told(put, bytes);
         int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
-        code = weiri_sql_number(&store->writer, WEIRI_SQL_FIND_PUT,
-                                WEIRI_VALUES(request->tube, put->put_id, request->now_ns, checksum),
-                                &same);
+        code = weiri_sql_number(
+            &store->writer, WEIRI_SQL_FIND_PUT,
+            WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns, checksum), &same);
     }
     if (put->ret_was_there != NULL) {
         *put->ret_was_there = same > 0;
     }
     request->refused_by = same < 0 ? put->put_id : NULL;
     *ret_number = same < 0 ? -same : same;
+    return code;
+}
+
+/* Puts the body at hand, or finds the job that is there for it: by the put_id, then by the key. */
+static int put_one(struct weiri_store *store, struct weiri_put_request *request,
+                   int64_t *ret_number)
+{
+    const struct weiri_put *put = request->own;
+    struct weiri_job_row row = {.tube = request->tube};
+    struct weiri_effects effects;
+    bool is_at_once = weiri_is_at_once(put);
+    int64_t run_at_ns = weiri_put_when(put, request->said_ns);
+    int code = find_same(store, request, ret_number);
     if (code != SQLITE_DONE) {
         return code;
     }
-    bool is_at_once = put->run_at_ns == 0 && put->delay_ns == 0;
-    struct weiri_job_facts facts = {.run_at_ns = weiri_put_when(put, request->said_ns),
-                                    .ttr_ns = put->ttr_ns};
-    facts.state =
-        is_at_once || facts.run_at_ns <= request->now_ns ? WEIR_JOB_READY : WEIR_JOB_DELAYED;
-    /* Jobs that are put to run at once have run times in the order of the puts, also where the wall
-     * clock was set back: those after that have the latest run time so far. */
-    if (is_at_once && request->turn_ns == 0) {
-        code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE,
-                                WEIRI_VALUES(request->tube, facts.run_at_ns), &request->turn_ns);
-        if (code != SQLITE_OK) {
-            return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+    code = put->key == NULL ? SQLITE_OK : load_older(store, put, &row);
+    if (code == SQLITE_OK && is_at_once && request->record.last_ns == 0) {
+        code = weiri_tube_last(store, request->tube, &request->record.last_ns);
+    }
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    enum weiri_write write =
+        weiri_decide_put(&row, put, run_at_ns, &request->record, request->now, &effects);
+    request->refused_by = effects.status == WEIR_EBUSY ? put->key : NULL;
+    if (write == WEIRI_INSERT) {
+        code = weiri_row_add(store, put, &row);
+        if (code == SQLITE_OK) {
+            code = write_body(store, WEIRI_SQL_ADD_BODY, row.number, request);
         }
     }
-    facts.run_at_ns = is_at_once ? request->turn_ns : facts.run_at_ns;
-    struct weiri_key_decision decision = {.action = WEIRI_DUPLICATE_PUT};
-    code = put->key == NULL
-               ? SQLITE_OK
-               : weiri_key_decide(store, request->tube, put, request->now_ns, &decision);
-    if (code != SQLITE_OK || decision.action == WEIRI_DUPLICATE_PUT) {
-        return code == SQLITE_OK ? add_job(store, request, &facts, ret_number) : code;
+    if (code == SQLITE_OK) {
+        code = weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
     }
-    *ret_number = decision.row.number;
-    return meet_duplicate(store, request, &decision, facts.run_at_ns);
+    if (code == SQLITE_OK && effects.writes_put && write == WEIRI_UPDATE) {
+        code = renew_job(store, request, &row, effects.key == WEIRI_KEY_AGAIN);
+    }
+    if (code == SQLITE_OK && effects.key == WEIRI_KEY_TAKE) {
+        code = take_key(store, put->key, &row, request->now);
+    }
+    if (is_at_once && write != WEIRI_NOTHING) {
+        int64_t last_ns = request->record.last_ns;
+        request->record.last_ns = last_ns < run_at_ns ? run_at_ns : last_ns;
+        request->tally.last_ns = request->record.last_ns;
+    }
+    *ret_number = row.number;
+    return code;
 }
 
 static bool is_cut(const struct weiri_put_request *request, int64_t end_ns)
@@ -154,12 +167,12 @@ int weiri_put_run(struct weiri_store *store, void *arg)
         code = weiri_tube_add(store, request->put->tube, &request->tube);
     }
     request->tally = (struct weiri_tally){0};
-    request->now_ns = weiri_store_now(store);
+    request->record = (struct weiri_tube_record){0};
+    request->now = weiri_store_times(store);
     if (request->said_ns == 0) {
         request->said_ns =
-            weiri_said_ns(request->put->since_ns, request->now_ns, weiri_store_lease_now(store));
+            weiri_said_ns(request->put->since_ns, request->now.wall_ns, request->now.lease_ns);
     }
-    request->turn_ns = 0;
     request->refused_by = NULL;
     request->count = request->from;
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);

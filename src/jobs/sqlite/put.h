@@ -18,8 +18,8 @@ struct weiri_put_request {
     const struct weir_body *body;
     struct weiri_tally tally;
     int64_t tube;
-    int64_t now_ns;
-    int64_t turn_ns; /* the run time of jobs at once; 0: not asked for yet */
+    struct weiri_tube_record record; /* last_ns 0: not asked for yet */
+    struct weiri_now now;
 };
 
 /* Puts jobs in an open transaction; count is less than all where the store's put_ns has passed. A

@@ -2,10 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/reserve.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/time.h"
 #include "jobs/sqlite/copy.h"
@@ -15,11 +11,9 @@ enum {
     PICK_MAX = 64
 };
 
-const char weiri_damage_reason[] = "its body is damaged: the checksum does not match";
-
 /* A picked job and the reservation made for it; NULL: its body is damaged. */
 struct pick {
-    struct weiri_row row;
+    struct weiri_job_row row;
     struct weiri_reservation *reservation;
 };
 
@@ -63,20 +57,16 @@ static int pick(struct weiri_store *store, const struct weiri_exchange *exchange
     return weiri_sql_end(statement, code);
 }
 
-/* Whether a job's group has as many reserved jobs as it may: those of this transaction count too.
- */
-static int find_blocked(struct weiri_store *store, uint32_t group_limit, const struct pick *pick,
-                        bool *ret_is_blocked)
+/* Counts the reserved jobs of a group, those of this transaction too. */
+static int count_running(struct weiri_store *store, const struct weir_tube_policy *policy,
+                         const struct pick *pick, int64_t *ret_count)
 {
     const char *group = pick->reservation == NULL ? NULL : pick->reservation->job.group;
-    int64_t count = 0;
-    int code = SQLITE_OK;
-    if (group_limit > 0 && group != NULL) {
-        code = weiri_sql_number(&store->writer, WEIRI_SQL_COUNT_GROUP,
-                                WEIRI_VALUES(pick->row.tube, group), &count);
-    }
-    *ret_is_blocked = group_limit > 0 && count >= (int64_t)group_limit;
-    return code;
+    *ret_count = 0;
+    return policy->group_limit > 0 && group != NULL
+               ? weiri_sql_number(&store->writer, WEIRI_SQL_COUNT_GROUP,
+                                  WEIRI_VALUES(pick->row.tube, group), ret_count)
+               : SQLITE_OK;
 }
 
 static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
@@ -127,83 +117,46 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
     return SQLITE_OK;
 }
 
-/* Buries or deletes a job that is late. */
-static int turn_away(struct weiri_store *store, struct weiri_tally *tally, struct pick *pick,
-                     struct weiri_policy *policy, int64_t now_ns)
-{
-    bool is_dropped = policy->policy.late == WEIR_LATE_DROP;
-    const struct weiri_job_step step = {.event =
-                                            is_dropped ? WEIRI_JOB_REMOVE : WEIRI_JOB_SET_ASIDE};
-    char reason[WEIR_REASON_SIZE];
-    (void)snprintf(reason, sizeof(reason),
-                   "late by %" PRId64 " s: the limit of its tube is %" PRId64 " s",
-                   weiri_time_sub(now_ns, pick->row.facts.run_at_ns) / WEIR_SECONDS(1),
-                   policy->policy.late_ns / WEIR_SECONDS(1));
-    enum weir_status status;
-    weiri_reservation_free(&store->config->allocator, pick->reservation);
-    int code = weiri_row_step(store, tally, &pick->row, &step, now_ns, reason, &status);
-    if (code == SQLITE_OK && status != WEIR_OK) {
-        code = SQLITE_CORRUPT;
-    }
-    policy->counts.dropped += is_dropped;
-    policy->counts.buried += !is_dropped;
-    policy->is_changed = true;
-    return code == SQLITE_OK && !is_dropped
-               ? weiri_burials_add(store, pick->row.number, &pick->row.facts, WEIR_EPAST, reason)
-               : code;
-}
-
-/* Reserves a job, or buries it where its body is damaged. */
-static int take(struct weiri_store *store, struct weiri_exchange *exchange,
-                struct weiri_tally *tally, struct pick *pick, int64_t now_ns)
-{
-    struct weiri_reservation *reservation = pick->reservation;
-    const struct weiri_job_step step = {.event = reservation == NULL ? WEIRI_JOB_DAMAGE
-                                                                     : WEIRI_JOB_RESERVE};
-    enum weir_status status;
-    int code = weiri_row_step(store, tally, &pick->row, &step, now_ns,
-                              reservation == NULL ? weiri_damage_reason : NULL, &status);
-    if (code == SQLITE_OK && status != WEIR_OK) {
-        code = SQLITE_CORRUPT;
-    }
-    if (code == SQLITE_OK && reservation == NULL) {
-        code = weiri_burials_add(store, pick->row.number, &pick->row.facts, WEIR_ECORRUPT,
-                                 weiri_damage_reason);
-    }
-    if (reservation != NULL) {
-        show_facts(reservation, &pick->row.facts);
-        if (exchange->is_keeping) {
-            keep(store, reservation);
-        }
-        weiri_list_insert_before(&exchange->reserved, &reservation->link);
-        exchange->reserved_count++;
-    }
-    return code;
-}
-
 /* Reserves a picked job, or turns it away; a job whose group is full stays as it is. */
 static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, struct pick *pick, struct weiri_policy *policy,
-                  int64_t now_ns)
+                  struct weiri_now now)
 {
-    const struct weiri_reservation *reservation = pick->reservation;
-    bool is_blocked = false;
-    int code = find_blocked(store, policy->policy.group_limit, pick, &is_blocked);
-    bool is_late = reservation != NULL &&
-                   weiri_policy_is_late(policy, &pick->row.facts, reservation->job.reason, now_ns);
-    if (code == SQLITE_OK && is_late) {
-        return turn_away(store, tally, pick, policy, now_ns);
+    struct weiri_reservation *reservation = pick->reservation;
+    const struct weiri_tube_record tube = {.policy = policy->policy};
+    struct weiri_effects effects = {.status = WEIR_OK};
+    enum weiri_write write = WEIRI_NOTHING;
+    int64_t running;
+    int code = count_running(store, &tube.policy, pick, &running);
+    if (code == SQLITE_OK) {
+        pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;
+        write = weiri_decide_reserve(&pick->row, reservation != NULL, (uint64_t)running, &tube,
+                                     store->owner, now, &effects);
+        code = effects.status == WEIR_OK
+                   ? weiri_row_write(store, tally, &pick->row, write, &effects, now)
+                   : SQLITE_CORRUPT;
     }
-    if (code == SQLITE_OK && !is_blocked) {
-        return take(store, exchange, tally, pick, now_ns);
+    if (effects.is_late) {
+        policy->counts.dropped += write == WEIRI_DELETE;
+        policy->counts.buried += write != WEIRI_DELETE;
+        policy->is_changed = true;
     }
-    weiri_reservation_free(&store->config->allocator, pick->reservation);
+    if (reservation == NULL || !effects.is_started) {
+        weiri_reservation_free(&store->config->allocator, reservation);
+        return code;
+    }
+    show_facts(reservation, &pick->row.facts);
+    if (exchange->is_keeping) {
+        keep(store, reservation);
+    }
+    weiri_list_insert_before(&exchange->reserved, &reservation->link);
+    exchange->reserved_count++;
     return code;
 }
 
 int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                  int64_t now_ns)
+                  struct weiri_now now)
 {
     int code = SQLITE_OK;
     size_t count = 1;
@@ -215,7 +168,7 @@ int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
         code = pick(store, exchange, tube, policy->policy.group_limit, limit, picks, &count);
         for (size_t i = 0; i < count; i++) {
             if (code == SQLITE_OK) {
-                code = handle(store, exchange, tally, &picks[i], policy, now_ns);
+                code = handle(store, exchange, tally, &picks[i], policy, now);
             } else {
                 weiri_reservation_free(&store->config->allocator, picks[i].reservation);
             }

@@ -12,6 +12,6 @@
  * Returns a code of SQLite. */
 int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                  int64_t now_ns);
+                  struct weiri_now now);
 
 #endif

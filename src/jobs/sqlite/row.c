@@ -4,20 +4,23 @@
 
 #include "base/time.h"
 #include "jobs/sqlite/attempts.h"
-#include "jobs/sqlite/keys.h"
-#include "jobs/sqlite/policies.h"
 #include "jobs/sqlite/write.h"
 
 /* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
 #define SLEEP_MAX_NS WEIRI_WAIT_MAX_NS
 
-int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
+struct weiri_now weiri_store_times(const struct weiri_store *store)
+{
+    return (struct weiri_now){weiri_store_now(store), weiri_store_lease_now(store)};
+}
+
+int weiri_row_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row)
 {
     int64_t state = sqlite3_column_int64(statement, 2);
     int64_t attempts = sqlite3_column_int64(statement, 5);
     int64_t token = sqlite3_column_int64(statement, 7);
     bool has_progress = sqlite3_column_type(statement, 12) != SQLITE_NULL;
-    struct weiri_row row = {
+    struct weiri_job_row row = {
         .number = sqlite3_column_int64(statement, 0),
         .tube = sqlite3_column_int64(statement, 1),
         .facts = {.run_at_ns = sqlite3_column_int64(statement, 3),
@@ -45,7 +48,7 @@ int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
     return SQLITE_OK;
 }
 
-int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_row *ret_row)
+int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row)
 {
     sqlite3_stmt *statement;
     int code = weiri_sql_start(&store->writer, WEIRI_SQL_LOAD, WEIRI_VALUES(number), &statement);
@@ -54,50 +57,33 @@ int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_row *
     return read == SQLITE_OK ? code : read;
 }
 
+int weiri_row_add(struct weiri_store *store, const struct weiri_put *put, struct weiri_job_row *row)
+{
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
+                             WEIRI_VALUES(row->tube, (int64_t)row->facts.state, row->priority,
+                                          row->facts.run_at_ns, row->facts.ttr_ns,
+                                          row->created_ns WEIRI_WORDS_OF_PUT));
+    row->number = sqlite3_last_insert_rowid(store->writer.db);
+    return code;
+}
+
 /* A number, or NULL, which leaves the column as it was. */
 static struct weiri_value int_where(bool is_set, int64_t number)
 {
     return is_set ? weiri_int(number) : weiri_null();
 }
 
-/* started_ns is set at a reservation, and 0 at all other events. */
-static int save(struct weiri_store *store, const struct weiri_row *row, int64_t started_ns,
-                const char *reason)
+static int save(struct weiri_store *store, const struct weiri_job_row *row,
+                const struct weiri_effects *effects)
 {
     const struct weiri_job_facts *facts = &row->facts;
     return weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
                          WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
                                       facts->lease_ns, (int64_t)facts->token,
-                                      int_where(facts->state == WEIR_JOB_RESERVED, store->owner),
-                                      weiri_text_within(reason, WEIR_REASON_SIZE - 1),
-                                      int_where(started_ns != 0, started_ns),
+                                      int_where(effects->is_started, row->owner),
+                                      weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
+                                      int_where(effects->is_started, row->started_ns),
                                       int_where(row->progress >= 0, row->progress)));
-}
-
-/* A job that succeeds in its first attempt, or never had one, has none in the table. */
-static int delete (struct weiri_store *store, const struct weiri_row *row, bool is_done)
-{
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_JOB, WEIRI_VALUES(row->number));
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, WEIRI_VALUES(row->number));
-    }
-    if (code == SQLITE_OK && row->facts.attempts > (is_done ? 1 : 0)) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, WEIRI_VALUES(row->number));
-    }
-    return code;
-}
-
-static void note_arrival(struct weiri_tally *tally, const struct weiri_job_facts *facts)
-{
-    if (facts->state == WEIR_JOB_READY) {
-        tally->has_ready = true;
-    } else if (facts->state == WEIR_JOB_DELAYED &&
-               (tally->delayed_ns == 0 || facts->run_at_ns < tally->delayed_ns)) {
-        tally->delayed_ns = facts->run_at_ns;
-    } else if (facts->state == WEIR_JOB_RESERVED &&
-               (tally->lease_ns == 0 || facts->lease_ns < tally->lease_ns)) {
-        tally->lease_ns = facts->lease_ns;
-    }
 }
 
 static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)
@@ -107,143 +93,104 @@ static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
-/* Whether a run is the job's last one. One that fails and is retried is not: the next one covers a
- * put during it. */
-static bool is_last(const struct weiri_row *row, const struct weiri_job_step *step)
+/* The earlier of two times; 0: none. */
+static int64_t earlier(int64_t a, int64_t b)
 {
-    return step->event == WEIRI_JOB_DONE || step->event == WEIRI_JOB_BURY ||
-           (step->event == WEIRI_JOB_EXPIRE && row->facts.attempts >= step->attempts_max);
+    return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* Whether there was a put during the run that an event ends. */
-static bool has_put_during(const struct weiri_row *row, enum weiri_job_event event)
+static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects)
 {
-    return event != WEIRI_JOB_TOUCH && row->facts.state == WEIR_JOB_RESERVED &&
-           row->key.again != 0 && row->key.again == row->facts.token;
+    tally->put += effects->put;
+    tally->done += effects->done;
+    tally->retried += effects->retried;
+    tally->expired += effects->expired;
+    tally->has_ready = tally->has_ready || effects->wakes;
+    tally->delayed_ns = earlier(tally->delayed_ns, effects->wakes_at_ns);
+    tally->lease_ns = earlier(tally->lease_ns, effects->lease_ends_ns);
 }
 
-/* What an event becomes after a put during the run. The body is that of the put, so that no run
- * begins before its time: a retry waits for both times, and so does a run after a lost lease. */
-static struct weiri_job_step step_with_key(const struct weiri_row *row,
-                                           const struct weiri_job_step *asked)
+int weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
+                    const struct weiri_job_row *row, enum weiri_write write,
+                    const struct weiri_effects *effects, struct weiri_now now)
 {
-    const struct weiri_key *key = &row->key;
-    struct weiri_job_step step = *asked;
-    if (!has_put_during(row, asked->event)) {
-        return step;
+    bool is_deleted = write == WEIRI_DELETE;
+    bool is_saved = write == WEIRI_UPDATE && effects->key != WEIRI_KEY_AGAIN;
+    const struct {
+        bool is_needed;
+        enum weiri_sql which;
+    } steps[] = {
+        {is_deleted, WEIRI_SQL_DELETE_JOB},
+        {is_deleted, WEIRI_SQL_DELETE_BODY},
+        {effects->takes_again, WEIRI_SQL_TAKE_AGAIN},
+        {effects->forgets_attempts, WEIRI_SQL_DELETE_ATTEMPTS},
+        {effects->key == WEIRI_KEY_FREE, WEIRI_SQL_DELETE_KEY},
+        {effects->key == WEIRI_KEY_THROTTLED, WEIRI_SQL_KEEP_KEY},
+    };
+    if (write == WEIRI_NOTHING) {
+        return SQLITE_OK;
     }
-    bool is_expired = asked->event == WEIRI_JOB_EXPIRE;
-    bool is_back = asked->event == WEIRI_JOB_RELEASE || asked->event == WEIRI_JOB_RETURN;
-    step.token = is_expired ? row->facts.token : asked->token;
-    if (is_last(row, asked)) {
-        step.event = WEIRI_JOB_RENEW;
-        step.run_at_ns = key->again_at_ns;
-    } else if (is_expired) {
-        step.event = WEIRI_JOB_RELEASE;
-        step.run_at_ns = key->again_at_ns;
-    } else if (is_back && step.run_at_ns < key->again_at_ns) {
-        step.run_at_ns = key->again_at_ns;
+    int code = turn_to(store, tally, row->tube);
+    tally->counts[effects->from]--;
+    tally->counts[effects->to]++;
+    add_up(tally, effects);
+    if (code == SQLITE_OK && is_saved) {
+        code = save(store, row, effects);
     }
-    return step;
-}
-
-/* What follows a step for the job's key and attempts. */
-static int finish_step(struct weiri_store *store, const struct weiri_row *row,
-                       enum weiri_job_event event, uint32_t attempts, int64_t now_ns)
-{
-    int code = SQLITE_OK;
-    if (event == WEIRI_JOB_RENEW && attempts > 0) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, WEIRI_VALUES(row->number));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == SQLITE_OK; i++) {
+        if (steps[i].is_needed) {
+            code = weiri_sql_run(&store->writer, steps[i].which, WEIRI_VALUES(row->number));
+        }
     }
-    bool has_ended = row->facts.state == WEIRI_JOB_GONE || row->facts.state >= WEIR_JOB_BURIED;
-    return code == SQLITE_OK && has_ended && row->key.is_there
-               ? weiri_key_release(store, row->number, &row->key, now_ns)
+    if (code == SQLITE_OK && effects->kept.outcome != 0) {
+        code = weiri_attempt_add(store, row->number, &effects->kept, now.wall_ns);
+    }
+    return code == SQLITE_OK && effects->burial != WEIR_OK
+               ? weiri_burials_add(store, row->number, &row->facts, effects->burial,
+                                   effects->reason)
                : code;
 }
 
-int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
-                   const struct weiri_job_step *asked, int64_t now_ns, const char *reason,
-                   enum weir_status *ret_status)
+int weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
+                     struct weiri_job_row *row, const struct weiri_job_step *step,
+                     struct weiri_now now, const char *reason, enum weir_status *ret_status)
 {
-    enum weir_job_state before = row->facts.state;
-    uint32_t attempts = row->facts.attempts;
-    bool takes_again = has_put_during(row, asked->event);
-    struct weiri_job_step own = step_with_key(row, asked);
-    int code = SQLITE_OK;
-    const struct weiri_job_step *step = &own;
-    if (own.event == WEIRI_JOB_DONE) {
-        struct weiri_policy policy;
-        code = weiri_policy_find(&store->writer, row->tube, &policy);
-        own.is_archived = policy.policy.archive_ns > 0;
-    }
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    bool is_about_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
-                          step->event == WEIRI_JOB_EXPIRE;
-    enum weir_status status =
-        weiri_job_apply(&row->facts, step, is_about_lease ? weiri_store_lease_now(store) : now_ns);
-    *ret_status = status;
-    if (status != WEIR_OK) {
-        return SQLITE_OK;
-    }
-    row->progress = step->event == WEIRI_JOB_RESERVE ? -1 : row->progress;
-    bool runs_again = asked->event == WEIRI_JOB_DONE && step->event == WEIRI_JOB_RENEW;
-    if (runs_again || (row->facts.state == WEIR_JOB_ARCHIVED && reason == NULL)) {
-        reason = ""; /* what it failed of before is no result, nor the next run's reason */
-    }
-    code = turn_to(store, tally, row->tube);
-    if (code == SQLITE_OK) {
-        code = row->facts.state == WEIRI_JOB_GONE
-                   ? delete (store, row, step->event == WEIRI_JOB_DONE)
-                   : save(store, row, step->event == WEIRI_JOB_RESERVE ? now_ns : 0, reason);
-    }
-    tally->counts[before]--;
-    tally->counts[row->facts.state]++;
-    tally->done += asked->event == WEIRI_JOB_DONE;
-    tally->put += runs_again;
-    tally->retried += asked->event == WEIRI_JOB_RELEASE;
-    tally->expired += asked->event == WEIRI_JOB_EXPIRE;
-    if (step->event != WEIRI_JOB_TOUCH) {
-        note_arrival(tally, &row->facts);
-    }
-    if (code == SQLITE_OK && takes_again) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_AGAIN, WEIRI_VALUES(row->number));
-    }
-    return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, now_ns) : code;
+    struct weiri_effects effects;
+    enum weiri_write write = weiri_decide_change(row, step, reason, now, &effects);
+    *ret_status = effects.status;
+    return weiri_row_write(store, tally, row, write, &effects, now);
 }
 
 int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
-                     struct weiri_row *row, int64_t tube, int64_t now_ns,
+                     struct weiri_job_row *row, int64_t tube, struct weiri_now now,
                      enum weir_status *ret_status)
 {
+    int64_t old = row->tube;
     int64_t ignored;
-    *ret_status = row->facts.state == WEIR_JOB_RESERVED   ? WEIR_EBUSY
-                  : row->facts.state == WEIR_JOB_ARCHIVED ? WEIR_ESTATE
-                                                          : WEIR_OK;
-    if (*ret_status != WEIR_OK || row->tube == tube) {
-        return SQLITE_OK;
-    }
+    struct weiri_effects effects;
     int code = weiri_sql_number(&store->writer, WEIRI_SQL_TAKEN_IN_TUBE,
-                                WEIRI_VALUES(row->number, tube, now_ns), &ignored);
-    if (code != SQLITE_DONE) {
-        *ret_status = WEIR_EBUSY;
+                                WEIRI_VALUES(row->number, tube, now.wall_ns), &ignored);
+    if (code != SQLITE_OK && code != SQLITE_DONE) {
         return code;
     }
+    enum weiri_write write = weiri_decide_refile(row, tube, code == SQLITE_OK, &effects);
+    *ret_status = effects.status;
+    if (write == WEIRI_NOTHING) {
+        return SQLITE_OK;
+    }
     code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK && row->key.is_there) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, WEIRI_VALUES(row->number, tube));
     }
     if (code == SQLITE_OK) {
-        code = turn_to(store, from, row->tube);
+        code = turn_to(store, from, old);
     }
     if (code == SQLITE_OK) {
         code = turn_to(store, to, tube);
     }
-    from->counts[row->facts.state]--;
-    to->counts[row->facts.state]++;
-    note_arrival(to, &row->facts);
-    row->tube = tube;
+    from->counts[effects.from]--;
+    to->counts[effects.to]++;
+    add_up(to, &effects);
     return code;
 }
 
@@ -254,7 +201,7 @@ enum {
 };
 
 /* Whether the row's reservation is renewed by its holder, in this process. */
-static bool is_kept(struct weiri_store *store, const struct weiri_row *row)
+static bool is_kept(struct weiri_store *store, const struct weiri_job_row *row)
 {
     bool is = false;
     weiri_mutex_lock(&store->mutex);
@@ -268,35 +215,27 @@ static bool is_kept(struct weiri_store *store, const struct weiri_row *row)
     return is;
 }
 
-/* Ends a reservation after its lease. If its holder is in this process, the reservation is touched
- * instead: the process was suspended, or its threads got no processor. */
-static int expire(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
-                  const struct weiri_job_step *step, int64_t now_ns, const char *reason,
-                  enum weir_status *ret_status)
+/* Of an event that the statement selected the row for; a damaged index may be wrong. */
+static int change_row(struct weiri_store *store, struct weiri_tally *tally,
+                      struct weiri_job_row *row, const struct weiri_job_step *step,
+                      struct weiri_now now, const struct weiri_tube_record *record)
 {
-    if (!is_kept(store, row)) {
-        static const struct weiri_run_end no_end = {.outcome = WEIR_RUN_LOST};
-        int code = weiri_row_step(store, tally, row, step, now_ns, reason, ret_status);
-        if (code == SQLITE_OK && *ret_status == WEIR_OK) {
-            code = weiri_attempt_add(store, row->number, &no_end, now_ns);
-        }
-        if (code == SQLITE_OK && *ret_status == WEIR_OK) {
-            code = weiri_policy_note_room(store, tally);
-        }
-        return code == SQLITE_OK && row->facts.state == WEIR_JOB_BURIED
-                   ? weiri_burials_add(store, row->number, &row->facts, WEIR_ELEASELOST, reason)
-                   : code;
-    }
-    const struct weiri_job_step touch = {.event = WEIRI_JOB_TOUCH, .token = row->facts.token};
-    return weiri_row_step(store, tally, row, &touch, now_ns, NULL, ret_status);
+    struct weiri_effects effects;
+    enum weiri_write write = step->event == WEIRI_JOB_EXPIRE
+                                 ? weiri_decide_expire(row, step->attempts_max, is_kept(store, row),
+                                                       record, now, &effects)
+                                 : weiri_decide_change(row, step, NULL, now, &effects);
+    return write == WEIRI_NOTHING ? SQLITE_CORRUPT
+                                  : weiri_row_write(store, tally, row, write, &effects, now);
 }
 
-int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                    int64_t tube, int64_t until_ns, size_t limit, const struct weiri_job_step *step,
-                    int64_t now_ns, const char *reason, size_t *ret_count)
+int weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
+                      int64_t tube, int64_t until_ns, size_t limit,
+                      const struct weiri_job_step *step, struct weiri_now now,
+                      const struct weiri_tube_record *record, size_t *ret_count)
 {
     limit = limit < ROWS_MAX ? limit : ROWS_MAX;
-    struct weiri_row rows[ROWS_MAX];
+    struct weiri_job_row rows[ROWS_MAX];
     size_t count = 0;
     sqlite3_stmt *statement;
     int code = weiri_sql_start(&store->writer, which, WEIRI_VALUES(tube, until_ns, (int64_t)limit),
@@ -311,25 +250,8 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
     code = weiri_sql_end(statement, code);
     *ret_count = count;
     for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
-        enum weir_status status;
-        code = step->event == WEIRI_JOB_EXPIRE
-                   ? expire(store, tally, &rows[i], step, now_ns, reason, &status)
-                   : weiri_row_step(store, tally, &rows[i], step, now_ns, reason, &status);
-        /* The statement selected the row for this event; a damaged index may be wrong. */
-        if (code == SQLITE_OK && status != WEIR_OK) {
-            code = SQLITE_CORRUPT;
-        }
+        code = change_row(store, tally, &rows[i], step, now, record);
     }
-    return code;
-}
-
-int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                    const struct weiri_job_facts *facts)
-{
-    int code = turn_to(store, tally, tube);
-    tally->counts[facts->state]++;
-    tally->put++;
-    note_arrival(tally, facts);
     return code;
 }
 
@@ -355,7 +277,8 @@ static int concerns_waiters(struct weiri_store *store, const struct weiri_tally 
 
 static bool has_changes(const struct weiri_tally *tally)
 {
-    bool has = tally->put != 0 || tally->done != 0 || tally->retried != 0 || tally->expired != 0;
+    bool has = tally->last_ns != 0 || tally->put != 0 || tally->done != 0 || tally->retried != 0 ||
+               tally->expired != 0;
     for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_ARCHIVED; i++) {
         has = has || tally->counts[i] != 0;
     }
@@ -379,7 +302,7 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
         &store->writer, WEIRI_SQL_COUNT,
         WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED], tally->counts[WEIR_JOB_READY],
                      tally->counts[WEIR_JOB_RESERVED], tally->counts[WEIR_JOB_BURIED], tally->put,
-                     tally->done, tally->retried, tally->expired),
+                     tally->done, tally->retried, tally->expired, tally->last_ns),
         &statement);
     if (code == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);

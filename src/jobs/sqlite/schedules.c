@@ -91,23 +91,24 @@ static int find_row(struct weiri_store *store, const char *name, struct schedule
 /* --- firing --- */
 
 static int put_job(struct weiri_store *store, struct weiri_tally *tally,
-                   const struct schedule_row *row, int64_t run_at_ns, int64_t now_ns,
+                   const struct schedule_row *schedule, int64_t run_at_ns, int64_t now_ns,
                    int64_t *ret_number)
 {
-    const struct weiri_job_facts facts = {
-        .state = WEIR_JOB_READY, .run_at_ns = run_at_ns, .ttr_ns = row->ttr_ns};
-    static const struct weiri_put none = {0};
-    const struct weiri_put *put = &none;
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
-                             WEIRI_VALUES(row->tube, (int64_t)facts.state, row->priority, run_at_ns,
-                                          row->ttr_ns, now_ns WEIRI_WORDS_OF_PUT));
-    if (code != SQLITE_OK) {
-        return code;
+    const struct weiri_put own = {.priority = (int32_t)schedule->priority,
+                                  .ttr_ns = schedule->ttr_ns};
+    const struct weiri_put *put = &own;
+    const struct weiri_now now = {now_ns, 0};
+    const struct weiri_tube_record tube = {.last_ns = run_at_ns};
+    struct weiri_job_row row = {.tube = schedule->tube};
+    struct weiri_effects effects;
+    enum weiri_write write = weiri_decide_put(&row, put, run_at_ns, &tube, now, &effects);
+    int code = weiri_row_add(store, put, &row);
+    *ret_number = row.number;
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY,
+                             WEIRI_VALUES(row.number, schedule->number));
     }
-    *ret_number = sqlite3_last_insert_rowid(store->writer.db);
-    code =
-        weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY, WEIRI_VALUES(*ret_number, row->number));
-    return code == SQLITE_OK ? weiri_tally_add(store, tally, row->tube, &facts) : code;
+    return code == SQLITE_OK ? weiri_row_write(store, tally, &row, write, &effects, now) : code;
 }
 
 static int pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
@@ -135,7 +136,7 @@ static int make_plan(const struct weiri_store *store, struct schedule_row *row,
 
 static int is_running(struct weiri_store *store, int64_t job, bool *ret_is)
 {
-    struct weiri_row row;
+    struct weiri_job_row row;
     int code = job == 0 ? SQLITE_DONE : weiri_row_load(store, job, &row);
     *ret_is = code == SQLITE_ROW && row.facts.state < WEIR_JOB_BURIED;
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
@@ -311,9 +312,9 @@ static int run_now(struct weiri_store *store, const struct schedule_row *row, in
     int64_t run_at = now;
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
-        code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, WEIRI_VALUES(row->tube, now),
-                                &run_at);
-        code = code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+        code = weiri_tube_last(store, row->tube, &run_at);
+        run_at = run_at < now ? now : run_at;
+        tally = (struct weiri_tally){.tube = row->tube, .last_ns = run_at};
     }
     if (code == SQLITE_OK) {
         code = put_job(store, &tally, row, run_at, now, ret_job);

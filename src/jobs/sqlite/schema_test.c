@@ -23,7 +23,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_COUNT, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_ARRIVE, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_LAST_RUN, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BUSY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_TUBE,
          "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},

@@ -66,11 +66,11 @@
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
-    X(ARRIVE, "UPDATE tubes SET last = max(last, ?2) WHERE id = ?1 RETURNING last")                \
-    X(COUNT,                                                                                       \
-      "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + "        \
-      "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + ?8, "       \
-      "expired = expired + ?9 WHERE id = ?1 RETURNING name, delayed + ready + reserved")           \
+    X(LAST_RUN, "SELECT last FROM tubes WHERE id = ?1")                                            \
+    X(COUNT, "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + " \
+             "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + "    \
+             "?8, expired = expired + ?9, last = max(last, ?10) WHERE id = ?1 RETURNING name, "    \
+             "delayed + ready + reserved")                                                         \
     X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
     X(ADD_JOB,                                                                                     \
       "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "     \
@@ -173,8 +173,7 @@
       "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) VALUES(?1, ?2, "        \
       "?3, ?4, 0, 0)")                                                                             \
     X(RUN_AGAIN, "UPDATE keys INDEXED BY keys_job SET (again, again_at" WEIRI_SQL_WORDS            \
-                 ") = (?2, iif(?4 AND "                                                            \
-                 "again = ?2, min(again_at, ?3), ?3)" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")     \
+                 ") = (?2, ?3" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")                            \
     X(TAKE_AGAIN, "UPDATE jobs SET (created" WEIRI_SQL_WORDS ") = (SELECT created" WEIRI_SQL_WORDS \
                   " FROM keys INDEXED BY "                                                         \
                   "keys_job WHERE job = ?1) WHERE id = ?1")                                        \

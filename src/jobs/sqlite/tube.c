@@ -16,3 +16,10 @@ int weiri_tube_add(struct weiri_store *store, const char *name, int64_t *ret_tub
     }
     return code;
 }
+
+int weiri_tube_last(struct weiri_store *store, int64_t tube, int64_t *ret_last_ns)
+{
+    int code =
+        weiri_sql_number(&store->writer, WEIRI_SQL_LAST_RUN, WEIRI_VALUES(tube), ret_last_ns);
+    return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+}

@@ -1,0 +1,190 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CORE_JOB_H
+#define WEIRI_CORE_JOB_H
+
+#include "jobs/core/backend.h"
+#include "jobs/core/state.h"
+
+/* What a put, the end of a run, a look and an operator make of a job. A back end loads a row, a
+ * decision changes it, and the back end writes what has changed. All are plain functions, without
+ * clock, lock, memory or disk. Facts change by weiri_job_apply() alone (state.h).
+ *
+ * A decision sees what earlier ones of its transaction wrote. One that does not succeed, or finds
+ * nothing to do, returns WEIRI_NOTHING, and the row is as it was. */
+
+/* Two clocks: the end of a lease is never compared with the wall clock, which may be set. */
+struct weiri_now {
+    int64_t wall_ns;
+    int64_t lease_ns;
+};
+
+/* The texts of a row that a put during a run has of its own. */
+#define WEIRI_ROW_TEXTS(X) WEIRI_WORD_FIELDS(X) WEIRI_PUT_FIELDS(X)
+
+/* The key of a row's job. A throttled one outlives its job. */
+struct weiri_job_key {
+    bool is_there;
+    int64_t until_ns;    /* it is not free before, though its job has ended; 0: no throttle */
+    uint64_t again;      /* the token of the run that another is to follow; 0: none */
+    int64_t again_at_ns; /* from then on, with these words */
+    WEIRI_ROW_TEXTS(WEIRI_TEXT_MEMBER)
+};
+
+/* A job as it is stored, with its key. */
+struct weiri_job_row {
+    int64_t number;
+    int64_t tube;
+    struct weiri_job_facts facts;
+    int32_t priority;
+    int progress; /* in percent; -1: none was told */
+    int64_t created_ns;
+    int64_t started_ns;
+    int64_t owner;
+    /* Borrowed. */
+    const char *reason;                /* NULL: not loaded */
+    WEIRI_ROW_TEXTS(WEIRI_TEXT_MEMBER) /* NULL: none, or not loaded */
+    struct weiri_job_key key;
+};
+
+/* What the decisions need of a tube. Zero is a new one. */
+struct weiri_tube_record {
+    int64_t last_ns;         /* the latest run time of a job that was put to run at once */
+    int64_t paused_until_ns; /* 0: it is not paused */
+    struct weir_tube_policy policy;
+};
+
+/* What is to be done with the row. */
+enum weiri_write {
+    WEIRI_NOTHING,
+    WEIRI_INSERT,
+    WEIRI_UPDATE,
+    WEIRI_DELETE
+};
+
+/* What is to be done with the row's key. */
+enum weiri_key_effect {
+    WEIRI_KEY_AS_IS,
+    WEIRI_KEY_TAKE,      /* it is the row's from now on, with row->key.until_ns */
+    WEIRI_KEY_FREE,      /* deleted */
+    WEIRI_KEY_THROTTLED, /* kept without its job, until its time */
+    WEIRI_KEY_AGAIN      /* the members of row->key whose names begin with again are written, and
+                            nothing else of the row */
+};
+
+/* What else follows a decision, which sets all of it. */
+struct weiri_effects {
+    enum weir_status status; /* other than WEIR_OK: WEIRI_NOTHING */
+    /* The tube's counts: one less of from, one more of to, which may be equal. Both are
+     * WEIRI_JOB_GONE with WEIRI_NOTHING; from is that of a new job, to of one that is deleted. */
+    enum weir_job_state from;
+    enum weir_job_state to;
+    /* The tube's totals: one more of each. */
+    bool put;
+    bool done;
+    bool retried;
+    bool expired;
+    enum weiri_key_effect key;
+    /* Who waits for jobs looks again: now; at a time of the wall clock, and of that of leases, or
+     * before; 0: neither. */
+    bool wakes;
+    int64_t wakes_at_ns;
+    int64_t lease_ends_ns;
+
+    bool is_started;           /* started, owner and progress are those of a new run */
+    bool takes_again;          /* the words are those of the put during the run */
+    bool writes_put;           /* body, what is told beside it, words, priority and TTR are those
+                                  of the put, and its identity is a new one; with WEIRI_KEY_AGAIN
+                                  words, priority and TTR stay */
+    bool forgets_attempts;     /* those that the history has are deleted */
+    struct weiri_run_end kept; /* the history keeps this run; outcome 0: it does not */
+    enum weir_status burial;   /* told to who looks: the job was buried for its body
+                                  (WEIR_ECORRUPT), late (WEIR_EPAST), or for its lease
+                                  (WEIR_ELEASELOST); 0: nothing is told */
+    bool is_late;              /* the policy's counts: buried, or with WEIRI_DELETE dropped */
+    const char *reason;        /* NULL: as it was; may be words */
+    char words[96];
+};
+
+/* The reason of a job that was buried for its body, or is shown with a damaged one. */
+extern const char weiri_damage_reason[];
+
+/* Applies an event, and tells its effects on top of those that are set. What the decisions below
+ * are made of. */
+enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_job_step *step,
+                                 struct weiri_now now, struct weiri_effects *effects);
+
+/* A put of one job to run at run_at_ns: an event of the job that has or had its key. row is that
+ * job with its key; all zero: there is none, or the put has no key; facts.state is WEIRI_JOB_GONE
+ * where only a throttled key is left. The run time of a put at once is not before the last one of
+ * the tube, so that these run in the order of their puts, also where the wall clock was set back.
+ * WEIRI_INSERT: row is a new job without a number. Else row->number is the result of the put.
+ * WEIR_EBUSY: it has the key. */
+enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_put *put,
+                                  int64_t run_at_ns, const struct weiri_tube_record *tube,
+                                  struct weiri_now now, struct weiri_effects *ret_effects);
+
+/* What a holder tells of its reservation. tube is asked for its policy. A put during the run
+ * follows it: what would end the job, or bury it, has it run again as the put asked, and what
+ * brings it back brings it back not before the put's time. WEIR_ELEASELOST: the job has another
+ * reservation, or none. A row that is WEIR_JOB_ARCHIVED then may be one too many:
+ * weiri_archive_surplus(). */
+enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
+                                     const struct weiri_settlement *settlement,
+                                     const struct weiri_tube_record *tube, struct weiri_now now,
+                                     struct weiri_effects *ret_effects);
+
+/* A reservation whose lease has passed. One that is kept by this process is touched instead: the
+ * process was suspended, or its threads got no processor. WEIR_ESTATE: the job is not reserved, or
+ * its lease has not passed, whatever was put meanwhile. */
+enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempts_max, bool is_kept,
+                                     const struct weiri_tube_record *tube, struct weiri_now now,
+                                     struct weiri_effects *ret_effects);
+
+/* An event that is no holder's: due, kick, remove, set aside, reschedule. reason NULL: as it was.
+ * WEIR_EBUSY: the job is reserved. WEIR_ESTATE: not in a state for the event. */
+enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct weiri_job_step *step,
+                                     const char *reason, struct weiri_now now,
+                                     struct weiri_effects *ret_effects);
+
+/* Whether a job may move to another tube, which is_taken tells to have its key or its put_id.
+ * WEIRI_UPDATE: row->tube is the new one, and the key's; from is a count of the old one, to of the
+ * new one. WEIR_EBUSY: it is reserved, or that is taken there; WEIR_ESTATE: it is archived. */
+enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bool is_taken,
+                                     struct weiri_effects *ret_effects);
+
+/* A job that was picked from those that are ready, in their order. A damaged body buries it, before
+ * anything else is asked. A late one, which never ran, is buried or dropped, also where its group
+ * is full. WEIRI_NOTHING with WEIR_OK: its group has running jobs, as many as the policy allows;
+ * those of this transaction count. Else it is reserved for owner. */
+enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, uint64_t running,
+                                      const struct weiri_tube_record *tube, int64_t owner,
+                                      struct weiri_now now, struct weiri_effects *ret_effects);
+
+/* What a tube has after a look that took all that it could. */
+struct weiri_firsts {
+    bool has_delayed; /* as the tube counts them */
+    bool has_ready;
+    bool has_reserved;
+    /* The first of each in its order; WEIR_FOREVER: none. */
+    int64_t delayed_ns;
+    int64_t lease_ns;
+    int64_t firing_ns;
+    bool finds_delayed; /* there is a first one */
+    bool finds_reserved;
+};
+
+/* In how long to look next (WEIR_FOREVER: nothing is known to come), and whether the
+ * tube is empty. Leases count in their own time. WEIR_ECORRUPT: the order lacks jobs that are
+ * counted, or has ones that are not. Ready ones may be left where the tube is paused, or where its
+ * policy limits groups and some jobs run. */
+enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
+                                 const struct weiri_tube_record *tube, struct weiri_now now,
+                                 int64_t *ret_next_in_ns, bool *ret_is_empty);
+
+/* Of so many archived jobs, how many of the oldest are too many by number. Those are too many by
+ * age that ended at *ret_ended_ns or before. */
+uint64_t weiri_archive_surplus(const struct weir_tube_policy *policy, uint64_t archived,
+                               int64_t now_ns, int64_t *ret_ended_ns);
+
+#endif

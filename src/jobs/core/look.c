@@ -1,0 +1,86 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "jobs/core/job.h"
+
+/* One that has run, or failed before it was renewed, was in time once. */
+static bool is_late(const struct weiri_job_row *row, const struct weir_tube_policy *policy,
+                    int64_t late_ns)
+{
+    return policy->late != WEIR_LATE_RUN && row->facts.attempts == 0 && row->reason[0] == '\0' &&
+           late_ns > policy->late_ns;
+}
+
+enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, uint64_t running,
+                                      const struct weiri_tube_record *tube, int64_t owner,
+                                      struct weiri_now now, struct weiri_effects *ret_effects)
+{
+    const struct weir_tube_policy *policy = &tube->policy;
+    struct weiri_job_step step = {.event = WEIRI_JOB_RESERVE};
+    int64_t late_ns = weiri_time_sub(now.wall_ns, row->facts.run_at_ns);
+    *ret_effects = (struct weiri_effects){.status = WEIR_OK};
+    if (!is_sound) {
+        step.event = WEIRI_JOB_DAMAGE;
+        ret_effects->burial = WEIR_ECORRUPT;
+        ret_effects->reason = weiri_damage_reason;
+    } else if (is_late(row, policy, late_ns)) {
+        bool is_dropped = policy->late == WEIR_LATE_DROP;
+        step.event = is_dropped ? WEIRI_JOB_REMOVE : WEIRI_JOB_SET_ASIDE;
+        (void)snprintf(ret_effects->words, sizeof(ret_effects->words),
+                       "late by %" PRId64 " s: the limit of its tube is %" PRId64 " s",
+                       late_ns / WEIR_SECONDS(1), policy->late_ns / WEIR_SECONDS(1));
+        ret_effects->is_late = true;
+        ret_effects->burial = is_dropped ? WEIR_OK : WEIR_EPAST;
+        ret_effects->reason = ret_effects->words;
+    } else if (policy->group_limit > 0 && running >= policy->group_limit) {
+        return WEIRI_NOTHING;
+    }
+    enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    if (write == WEIRI_UPDATE && step.event == WEIRI_JOB_RESERVE) {
+        ret_effects->is_started = true;
+        row->started_ns = now.wall_ns;
+        row->owner = owner;
+        row->progress = -1;
+    }
+    return write;
+}
+
+static int64_t time_until(int64_t time_ns, int64_t now_ns)
+{
+    return time_ns == WEIR_FOREVER ? time_ns : weiri_time_since(now_ns, time_ns);
+}
+
+enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
+                                 const struct weiri_tube_record *tube, struct weiri_now now,
+                                 int64_t *ret_next_in_ns, bool *ret_is_empty)
+{
+    bool is_paused = tube->paused_until_ns > now.wall_ns;
+    bool may_leave = is_paused || (tube->policy.group_limit > 0 && firsts->has_reserved);
+    if ((firsts->has_ready && !may_leave) || firsts->has_delayed != firsts->finds_delayed ||
+        firsts->has_reserved != firsts->finds_reserved) {
+        return WEIR_ECORRUPT;
+    }
+    int64_t delayed_ns = firsts->finds_delayed ? firsts->delayed_ns : WEIR_FOREVER;
+    int64_t lease_ns = firsts->finds_reserved ? firsts->lease_ns : WEIR_FOREVER;
+    int64_t first_ns = weiri_time_earlier(delayed_ns, firsts->firing_ns);
+    first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
+    /* Leases count in their own time. */
+    *ret_next_in_ns =
+        weiri_time_earlier(time_until(first_ns, now.wall_ns), time_until(lease_ns, now.lease_ns));
+    *ret_is_empty = !firsts->has_delayed && !firsts->has_ready && !firsts->has_reserved;
+    return WEIR_OK;
+}
+
+uint64_t weiri_archive_surplus(const struct weir_tube_policy *policy, uint64_t archived,
+                               int64_t now_ns, int64_t *ret_ended_ns)
+{
+    uint64_t most = policy->archive_count;
+    *ret_ended_ns = policy->archive_ns == 0 ? INT64_MAX
+                    : policy->archive_ns == WEIR_FOREVER
+                        ? INT64_MIN
+                        : weiri_time_sub(now_ns, policy->archive_ns);
+    return most > 0 && archived > most ? archived - most : 0;
+}

@@ -1,0 +1,187 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/core/job.h"
+
+#include "support/harness.h"
+
+enum {
+    OWNER = 77,
+    LEASE = 500
+};
+#define WALL WEIR_SECONDS(1000)
+
+static const struct weiri_now now = {WALL, LEASE};
+
+static struct weiri_job_row ready(void)
+{
+    return (struct weiri_job_row){
+        .number = 5,
+        .facts = {.state = WEIR_JOB_READY, .run_at_ns = WALL - WEIR_SECONDS(20), .ttr_ns = 100},
+        .progress = 40,
+        .reason = "",
+        .group = "g",
+        .key = {.is_there = true}};
+}
+
+TEST(reserved, "a picked job is reserved, and started by the wall clock")
+{
+    const struct weiri_tube_record tube = {.policy = {.group_limit = 2}};
+    struct weiri_job_row row = ready();
+    struct weiri_effects effects;
+    CHECK_INT(weiri_decide_reserve(&row, true, 1, &tube, OWNER, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_INT(effects.to, ==, WEIR_JOB_RESERVED);
+    CHECK_INT(row.facts.lease_ns, ==, LEASE + 100);
+    CHECK_INT(effects.lease_ends_ns, ==, LEASE + 100);
+    CHECK_INT(row.started_ns, ==, WALL);
+    CHECK_INT(row.owner, ==, OWNER);
+    CHECK_INT(row.progress, ==, -1);
+    CHECK(effects.is_started && effects.key == WEIRI_KEY_AS_IS && effects.reason == NULL);
+}
+
+TEST(full, "a job of a full group stays as it is, unless it is late or damaged")
+{
+    struct weiri_tube_record tube = {.policy = {.group_limit = 2}};
+    struct weiri_job_row row = ready();
+    struct weiri_effects effects;
+    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, OWNER, now, &effects), ==, WEIRI_NOTHING);
+    CHECK_STATUS(effects.status, WEIR_OK);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
+    tube.policy.late = WEIR_LATE_BURY;
+    tube.policy.late_ns = WEIR_SECONDS(19);
+    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, OWNER, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_STATUS(effects.burial, WEIR_EPAST);
+    row = ready();
+    CHECK_INT(weiri_decide_reserve(&row, false, 2, &tube, OWNER, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_STATUS(effects.burial, WEIR_ECORRUPT);
+    CHECK_STRING(effects.reason, weiri_damage_reason);
+    CHECK_INT(effects.to, ==, WEIR_JOB_BURIED);
+    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+    CHECK(!effects.is_late && !effects.is_started);
+}
+
+TEST(late, "a job that never ran is late behind the limit, and buried or dropped")
+{
+    static const struct {
+        uint32_t late;
+        int64_t late_ns;
+        uint32_t attempts;
+        const char *reason;
+        enum weiri_write write;
+        enum weir_status burial;
+        bool is_late;
+    } rows[] = {
+        {WEIR_LATE_BURY, WEIR_SECONDS(19), 0, "", WEIRI_UPDATE, WEIR_EPAST, true},
+        {WEIR_LATE_DROP, WEIR_SECONDS(19), 0, "", WEIRI_DELETE, WEIR_OK, true},
+        {WEIR_LATE_BURY, WEIR_SECONDS(20), 0, "", WEIRI_UPDATE, WEIR_OK, false},
+        {WEIR_LATE_RUN, 0, 0, "", WEIRI_UPDATE, WEIR_OK, false},
+        {WEIR_LATE_BURY, WEIR_SECONDS(19), 1, "", WEIRI_UPDATE, WEIR_OK, false},
+        {WEIR_LATE_BURY, WEIR_SECONDS(19), 0, "kicked", WEIRI_UPDATE, WEIR_OK, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct weiri_tube_record tube = {
+            .policy = {.late = rows[i].late, .late_ns = rows[i].late_ns}};
+        struct weiri_job_row row = ready();
+        struct weiri_effects effects;
+        row.facts.attempts = rows[i].attempts;
+        row.reason = rows[i].reason;
+        CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, OWNER, now, &effects), ==,
+                  rows[i].write);
+        CHECK_STATUS(effects.burial, rows[i].burial);
+        CHECK_INT(effects.is_late, ==, rows[i].is_late);
+        CHECK_INT(effects.is_started, ==, !rows[i].is_late);
+        if (rows[i].is_late) {
+            CHECK_STRING(effects.reason, "late by 20 s: the limit of its tube is 19 s");
+            CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+        }
+    }
+}
+
+TEST(unfit, "a job that cannot be reserved tells so")
+{
+    static const struct weiri_tube_record tube;
+    struct weiri_job_row row = ready();
+    struct weiri_effects effects;
+    row.facts.state = WEIR_JOB_DELAYED;
+    CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, OWNER, now, &effects), ==, WEIRI_NOTHING);
+    CHECK_STATUS(effects.status, WEIR_ESTATE);
+    CHECK(!effects.is_started);
+}
+
+TEST(next, "the next look is at the first of all times; leases count in their own")
+{
+    static const struct weiri_tube_record plain;
+    const struct weiri_tube_record paused = {.paused_until_ns = WALL + 3};
+    struct weiri_firsts firsts = {
+        .delayed_ns = WALL + 50, .lease_ns = LEASE + 40, .firing_ns = WEIR_FOREVER};
+    int64_t next = 0;
+    bool is_empty = false;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK(is_empty && next == WEIR_FOREVER);
+    firsts.has_delayed = true;
+    firsts.finds_delayed = true;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK(!is_empty && next == 50);
+    firsts.has_reserved = true;
+    firsts.finds_reserved = true;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK_INT(next, ==, 40);
+    firsts.lease_ns = WEIR_FOREVER;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK_INT(next, ==, 50);
+    firsts.firing_ns = WALL + 10;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK_INT(next, ==, 10);
+    CHECK_STATUS(weiri_next_look(&firsts, &paused, now, &next, &is_empty), WEIR_OK);
+    CHECK_INT(next, ==, 3);
+}
+
+TEST(damaged, "jobs that are counted but not found are damage, and so is the reverse")
+{
+    static const struct weiri_tube_record plain;
+    const struct weiri_tube_record paused = {.paused_until_ns = WALL + 3};
+    const struct weiri_tube_record limited = {.policy = {.group_limit = 1}};
+    struct weiri_firsts sound = {.firing_ns = WEIR_FOREVER};
+    int64_t next = 9;
+    bool is_empty = true;
+    struct weiri_firsts firsts = sound;
+    firsts.has_delayed = true;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
+    firsts = sound;
+    firsts.finds_reserved = true;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
+    /* Ready jobs are left by a pause, and by a full group, in which some run. */
+    firsts = sound;
+    firsts.has_ready = true;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
+    CHECK_STATUS(weiri_next_look(&firsts, &limited, now, &next, &is_empty), WEIR_ECORRUPT);
+    CHECK(next == 9 && is_empty);
+    CHECK_STATUS(weiri_next_look(&firsts, &paused, now, &next, &is_empty), WEIR_OK);
+    CHECK(!is_empty);
+    firsts.has_reserved = true;
+    firsts.finds_reserved = true;
+    firsts.lease_ns = LEASE + 1;
+    CHECK_STATUS(weiri_next_look(&firsts, &limited, now, &next, &is_empty), WEIR_OK);
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
+}
+
+TEST(surplus, "archived jobs are too many by number, and too old by age")
+{
+    static const struct {
+        int64_t archive_ns;
+        uint64_t count;
+        uint64_t archived;
+        uint64_t surplus;
+        int64_t ended_ns;
+    } rows[] = {
+        {10, 3, 5, 2, WALL - 10},           {10, 3, 3, 0, WALL - 10}, {10, 0, 5, 0, WALL - 10},
+        {WEIR_FOREVER, 3, 4, 1, INT64_MIN}, {0, 0, 5, 0, INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct weir_tube_policy policy = {.archive_ns = rows[i].archive_ns,
+                                                .archive_count = rows[i].count};
+        int64_t ended = 0;
+        CHECK_INT(weiri_archive_surplus(&policy, rows[i].archived, WALL, &ended), ==,
+                  rows[i].surplus);
+        CHECK_INT(ended, ==, rows[i].ended_ns);
+    }
+}

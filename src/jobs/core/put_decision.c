@@ -1,0 +1,104 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "base/time.h"
+#include "jobs/core/duplicate.h"
+#include "jobs/core/job.h"
+#include "jobs/core/when.h"
+
+/* Has the row what the put gives beside the body. */
+static void take_put(struct weiri_job_row *row, const struct weiri_put *put,
+                     struct weiri_effects *effects)
+{
+    row->facts.ttr_ns = put->ttr_ns;
+    row->priority = put->priority;
+    row->reason = "";
+#define TAKE(name, kind, limit, feature) row->name = put->name;
+    WEIRI_ROW_TEXTS(TAKE)
+#undef TAKE
+    effects->writes_put = true;
+    effects->reason = row->reason;
+}
+
+static enum weiri_write insert(struct weiri_job_row *row, const struct weiri_put *put,
+                               int64_t run_at_ns, struct weiri_now now,
+                               struct weiri_effects *effects)
+{
+    bool is_ready = weiri_is_at_once(put) || run_at_ns <= now.wall_ns;
+    int64_t until_ns = put->key_ns == 0 ? 0 : weiri_time_add(now.wall_ns, put->key_ns);
+    *row = (struct weiri_job_row){
+        .tube = row->tube,
+        .facts = {.state = is_ready ? WEIR_JOB_READY : WEIR_JOB_DELAYED, .run_at_ns = run_at_ns},
+        .progress = -1,
+        .created_ns = now.wall_ns,
+        .key = {.is_there = put->key != NULL, .until_ns = until_ns},
+    };
+    take_put(row, put, effects);
+    effects->to = row->facts.state;
+    effects->put = true;
+    effects->key = put->key != NULL ? WEIRI_KEY_TAKE : WEIRI_KEY_AS_IS;
+    effects->wakes = is_ready;
+    effects->wakes_at_ns = is_ready ? 0 : run_at_ns;
+    return WEIRI_INSERT;
+}
+
+/* Has the job of a row run once more after this run, or where the earliest time counts, from one
+ * that was asked for during it. The holder renews its lease by the TTR that it was told, which
+ * stays. */
+static enum weiri_write run_again(struct weiri_job_row *row, const struct weiri_put *put,
+                                  int64_t run_at_ns, struct weiri_effects *effects)
+{
+    struct weiri_job_key *key = &row->key;
+    bool is_earlier = put->on_duplicate == WEIR_DUPLICATE_AGAIN && key->again == row->facts.token &&
+                      key->again_at_ns < run_at_ns;
+    key->again = row->facts.token;
+    key->again_at_ns = is_earlier ? key->again_at_ns : run_at_ns;
+#define TAKE(name, kind, limit, feature) key->name = put->name;
+    WEIRI_ROW_TEXTS(TAKE)
+#undef TAKE
+    effects->key = WEIRI_KEY_AGAIN;
+    effects->writes_put = true;
+    return WEIRI_UPDATE;
+}
+
+enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_put *put,
+                                  int64_t run_at_ns, const struct weiri_tube_record *tube,
+                                  struct weiri_now now, struct weiri_effects *ret_effects)
+{
+    struct weiri_job_facts older = row->facts;
+    struct weiri_job_step step = {.event = WEIRI_JOB_DUE};
+    /* One that is due is ready. Another status: it is not. */
+    enum weir_status ignored = weiri_job_apply(&older, &step, now.wall_ns);
+    (void)ignored;
+    *ret_effects = (struct weiri_effects){.status = WEIR_OK};
+    if (weiri_is_at_once(put) && run_at_ns < tube->last_ns) {
+        run_at_ns = tube->last_ns;
+    }
+    bool is_throttled = row->key.until_ns > now.wall_ns;
+    enum weiri_duplicate_action action =
+        put->key == NULL ? WEIRI_DUPLICATE_PUT
+                         : weiri_duplicate_decide(put->on_duplicate, older.state, is_throttled);
+    step.run_at_ns = run_at_ns;
+    switch (action) {
+    case WEIRI_DUPLICATE_PUT:
+        return insert(row, put, run_at_ns, now, ret_effects);
+    case WEIRI_DUPLICATE_REFUSE:
+        ret_effects->status = WEIR_EBUSY;
+        return WEIRI_NOTHING;
+    case WEIRI_DUPLICATE_NOTHING:
+        return WEIRI_NOTHING;
+    case WEIRI_DUPLICATE_EARLIER:
+        step.event = WEIRI_JOB_RESCHEDULE;
+        return run_at_ns < row->facts.run_at_ns ? weiri_row_apply(row, &step, now, ret_effects)
+                                                : WEIRI_NOTHING;
+    case WEIRI_DUPLICATE_AFTER:
+        return run_again(row, put, run_at_ns, ret_effects);
+    case WEIRI_DUPLICATE_RENEW:
+        break;
+    }
+    step.event = WEIRI_JOB_RENEW;
+    enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    if (write != WEIRI_NOTHING) {
+        take_put(row, put, ret_effects);
+    }
+    return write;
+}
