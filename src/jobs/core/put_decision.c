@@ -70,8 +70,11 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
     enum weir_status ignored = weiri_job_apply(&older, &step, now.wall_ns);
     (void)ignored;
     *ret_effects = (struct weiri_effects){.status = WEIR_OK};
-    if (weiri_is_at_once(put) && run_at_ns < tube->last_ns) {
-        run_at_ns = tube->last_ns;
+    /* What is put at once is ready, also before its run time. */
+    struct weiri_now then = now;
+    if (weiri_is_at_once(put)) {
+        run_at_ns = run_at_ns < tube->last_ns ? tube->last_ns : run_at_ns;
+        then.wall_ns = now.wall_ns < run_at_ns ? run_at_ns : now.wall_ns;
     }
     bool is_throttled = row->key.until_ns > now.wall_ns;
     enum weiri_duplicate_action action =
@@ -87,16 +90,19 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
     case WEIRI_DUPLICATE_NOTHING:
         return WEIRI_NOTHING;
     case WEIRI_DUPLICATE_EARLIER:
+        if (!weiri_is_at_once(put) && run_at_ns >= row->facts.run_at_ns) {
+            return WEIRI_NOTHING;
+        }
         step.event = WEIRI_JOB_RESCHEDULE;
-        return run_at_ns < row->facts.run_at_ns ? weiri_row_apply(row, &step, now, ret_effects)
-                                                : WEIRI_NOTHING;
+        step.run_at_ns = weiri_time_earlier(run_at_ns, row->facts.run_at_ns);
+        return weiri_row_apply(row, &step, then, ret_effects);
     case WEIRI_DUPLICATE_AFTER:
         return run_again(row, put, run_at_ns, ret_effects);
     case WEIRI_DUPLICATE_RENEW:
         break;
     }
     step.event = WEIRI_JOB_RENEW;
-    enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    enum weiri_write write = weiri_row_apply(row, &step, then, ret_effects);
     if (write != WEIRI_NOTHING) {
         take_put(row, put, ret_effects);
     }

@@ -86,6 +86,30 @@ TEST(at_once, "a put at once is ready, and not before the last one of the tube")
     CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
 }
 
+TEST(at_once_older,
+     "a put at once has the job that waits run at once, also where the wall clock was set back")
+{
+    static const enum weir_duplicate modes[] = {WEIR_DUPLICATE_REPLACE, WEIR_DUPLICATE_DEBOUNCE,
+                                                WEIR_DUPLICATE_KEEP, WEIR_DUPLICATE_AGAIN};
+    const struct weiri_tube_record behind = {.last_ns = WALL + 40};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        bool is_earlier = modes[i] == WEIR_DUPLICATE_KEEP || modes[i] == WEIR_DUPLICATE_AGAIN;
+        for (int64_t run_at = WALL + 30; run_at <= WALL + 50; run_at += 20) {
+            struct weiri_put put = put_of(modes[i]);
+            struct weiri_job_row row = older_in(WEIR_JOB_DELAYED);
+            struct weiri_effects effects;
+            put.run_at_ns = 0;
+            row.facts.run_at_ns = run_at;
+            CHECK_INT(weiri_decide_put(&row, &put, WALL, &behind, now, &effects), ==, WEIRI_UPDATE);
+            CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
+            CHECK_INT(row.facts.run_at_ns, ==,
+                      is_earlier && run_at < WALL + 40 ? run_at : WALL + 40);
+            CHECK_INT(effects.to, ==, WEIR_JOB_READY);
+            CHECK(effects.wakes);
+        }
+    }
+}
+
 TEST(throttled, "a throttled key holds puts back until its time, though its job has ended")
 {
     struct weiri_put put = put_of(WEIR_DUPLICATE_THROTTLE);
