@@ -146,6 +146,10 @@ enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct wei
                                      const char *reason, struct weiri_now now,
                                      struct weiri_effects *ret_effects)
 {
+    bool has_reason = reason != NULL && reason[0] != '\0';
+    if (step->event == WEIRI_JOB_SET_ASIDE && !has_reason && row->facts.attempts == 0) {
+        reason = "an operator buried it"; /* with a reason it is not late when it is kicked */
+    }
     *ret_effects = (struct weiri_effects){.reason = reason};
     enum weiri_write write = weiri_row_apply(row, step, now, ret_effects);
     if (write == WEIRI_NOTHING && row->facts.state == WEIR_JOB_RESERVED) {

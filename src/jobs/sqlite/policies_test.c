@@ -1,5 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
 #include <weir/policy.h>
 
 #include "jobs/sqlite/repair.h"
@@ -257,6 +259,34 @@ TEST(late_bury, "a job found later than the limit is buried with a reason, and r
     CHECK_INT(kicked, ==, 2);
     CHECK_INT(work(broker, 10, &buried), ==, 2);
     CHECK_INT(buried, ==, 0);
+    weir_broker_close(broker);
+}
+
+TEST(late_kicked,
+     "a job that an operator buried and kicked is not late, whether or not a reason was given")
+{
+    static const char *const reasons[] = {NULL, "", "by hand"};
+    static const char *const kept[] = {"an operator buried it", "an operator buried it", "by hand"};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = {0};
+    policy.late = WEIR_LATE_BURY;
+    set(broker, "t", &policy);
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        char text[32];
+        const char *ids[] = {text};
+        enum weir_status status;
+        char reason[WEIR_REASON_SIZE] = "";
+        (void)snprintf(text, sizeof(text), "%" PRId64, jobs_put(broker, "t", "x", NULL));
+        CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, reasons[i], &status, NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
+                     WEIR_OK);
+        CHECK_STRING(reason, kept[i]);
+        jobs_wall_step(&wall, WEIR_SECONDS(2000));
+        CHECK_STATUS(weir_broker_kick_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+        size_t buried;
+        CHECK_INT(work(broker, 10, &buried), ==, 1);
+        CHECK_INT(buried, ==, 0);
+    }
     weir_broker_close(broker);
 }
 
