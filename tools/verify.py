@@ -27,7 +27,7 @@ ALWAYS = ["tests/support", "cmake", "CMakeLists.txt", "CMakePresets.json", "pack
 EVERYTHING = ["include", "src", "tests", "examples", ":!tests/verified"]
 # Of jobs, what only a cluster uses.
 STORE = [":!src/jobs/beanstalkd", ":!src/jobs/redis"]
-# Of jobs, what bugs are planted in.
+# Of jobs, what a model knows, and bugs are planted in.
 CORE = ["src/jobs/core"]
 PROGRAM = ["jobs", "cli"]
 
@@ -37,7 +37,7 @@ STAGES = [
     ("promtool", "promtool", ["metrics", "pool", "http"], ["tests/conformance", "packaging/prometheus", "tools/promtool.sh"]),
     ("scrape", "scrape", PROGRAM, ["tests/prometheus", "packaging/prometheus", "packaging/grafana"]),
     ("croniter", "croniter", ["cron"], ["tests/croniter"]),
-    ("campaigns", "campaigns", ["pool", "parallel"], ["tests/models", "tests/schedules", "tools/campaigns.sh"]),
+    ("campaigns", "campaigns", ["pool", "parallel"], CORE + ["tests/models", "tests/schedules", "tools/campaigns.sh"]),
     ("planted", "planted", ["pool", "parallel"],
      CORE + ["tests/models", "tests/schedules", "tools/planted.py", "tools/plants.py"]),
     ("models", "models", ["pool", "jobs"], STORE + ["tests/promela", "tools/models.py"]),

@@ -1,0 +1,235 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_JOB_LOOKS_H
+#define WEIR_TEST_JOB_LOOKS_H
+
+/* Steps of the model of a job's life: consumers look, and tell of their runs. */
+
+#include "models/job_puts.h"
+
+/* --- looks --- */
+
+static void expire(struct stored_job *job, uint32_t attempts_max)
+{
+    bool is_kept = false;
+    for (int i = 0; i < HELD; i++) {
+        is_kept = is_kept || (world.held[i].is_kept && world.held[i].number == job->row.number &&
+                              world.held[i].token == job->row.facts.token);
+    }
+    int64_t number = job->row.number;
+    int tube = (int)job->row.tube;
+    bool could_reserve = ref_first(&world.reference, tube) != NULL;
+    struct weiri_job_row row = stored_load(&world.backend, job);
+    struct weiri_effects effects;
+    enum weiri_write what = weiri_decide_expire(&row, attempts_max, is_kept, record_of(row.tube),
+                                                world.backend.now, &effects);
+    (void)write(job, &row, what, &effects, NULL);
+    struct ref_job *expected = ref_find(&world.reference, number);
+    CHECK(expected != NULL);
+    CHECK_STATUS(effects.status,
+                 ref_expire(&world.reference, expected, attempts_max, is_kept, lost_words));
+    /* Also where it does not come back itself: there may be room in its group. */
+    CHECK(could_reserve || effects.wakes || ref_first(&world.reference, tube) == NULL);
+    if (effects.status == WEIR_OK) {
+        bool is_buried = expected->state == WEIR_JOB_BURIED;
+        CHECK_STATUS(effects.burial, is_buried ? WEIR_ELEASELOST : WEIR_OK);
+        world.seen[KEPT] += is_kept;
+        world.seen[LOST] += !is_kept;
+        world.seen[LOST_BURIED] += is_buried;
+    }
+}
+
+static void hold(const struct weiri_job_row *row)
+{
+    world.held[below(HELD)] =
+        (struct held){row->number, row->facts.token, group_number(row->group), below(3) == 0};
+}
+
+/* Returns whether the job is reserved now. */
+static bool reserve(struct stored_job *job)
+{
+    struct weiri_job_row row = stored_load(&world.backend, job);
+    const struct weiri_tube_record *tube = record_of(row.tube);
+    bool is_sound = below(50) != 0;
+    int64_t owner = 1 + below(1000);
+    uint64_t running = stored_running(&world.backend, (int)row.tube, row.group);
+    struct weiri_effects effects;
+    enum weiri_write what =
+        weiri_decide_reserve(&row, is_sound, running, tube, owner, world.backend.now, &effects);
+    (void)write(job, &row, what, &effects, NULL);
+    CHECK_STATUS(effects.status, WEIR_OK);
+    struct ref_job *expected = ref_find(&world.reference, row.number);
+    CHECK(expected != NULL);
+    enum weir_status burial;
+    ref_reserve(&world.reference, expected, is_sound,
+                "its body is damaged: the checksum does not match", &burial);
+    CHECK_STATUS(effects.burial, burial);
+    world.seen[LATE_BURIED] += burial == WEIR_EPAST;
+    world.seen[LATE_DROPPED] += what == WEIRI_DELETE;
+    world.seen[DAMAGED] += !is_sound;
+    world.seen[FULL] += what == WEIRI_NOTHING;
+    if (!effects.is_started) {
+        return false;
+    }
+    CHECK_INT(row.owner, ==, owner);
+    CHECK_INT(row.started_ns, ==, world.reference.wall);
+    CHECK_INT(effects.lease_ends_ns, ==, expected->lease);
+    uint32_t limit = tube->policy.group_limit;
+    CHECK(row.group == NULL || limit == 0 || running < limit);
+    hold(&row);
+    return true;
+}
+
+static void sleep_until_next(int tube)
+{
+    struct weiri_firsts firsts = stored_firsts(&world.backend, tube);
+    int64_t in_ns = 0;
+    bool is_empty = false;
+    firsts.firing_ns = first_firing(tube);
+    CHECK_STATUS(weiri_next_look(&firsts, record_of(tube), world.backend.now, &in_ns, &is_empty),
+                 WEIR_OK);
+    int64_t next = weiri_time_earlier(first_firing(tube), ref_next(&world.reference, tube, true));
+    int64_t passed_ns = next < world.reference.wall ? world.reference.wall - next : 0;
+    CHECK_INT(weiri_time_add(world.reference.wall, in_ns), ==, next + passed_ns);
+    int64_t live = ref_count(&world.reference, tube, WEIR_JOB_DELAYED) +
+                   ref_count(&world.reference, tube, WEIR_JOB_READY) +
+                   ref_count(&world.reference, tube, WEIR_JOB_RESERVED);
+    CHECK_INT(is_empty, ==, live == 0);
+    world.backend.tubes[tube].told_ns = next;
+    world.seen[SLEPT]++;
+}
+
+/* A consumer looks: schedules fire, leases end, jobs are due, some are reserved, or it sleeps. */
+static void do_look(void)
+{
+    int tube = below(TUBES);
+    int wanted = 1 + below(5);
+    uint32_t attempts_max = 1 + (uint32_t)below(4);
+    for (int i = 0; i < SCHEDULES; i++) {
+        if (world.schedules[i].tube == tube && world.schedules[i].next <= world.reference.wall) {
+            fire(&world.schedules[i]);
+        }
+    }
+    for (int i = 0; i < JOBS; i++) {
+        struct stored_job *job = &world.backend.jobs[i];
+        const struct weiri_job_facts *facts = &job->row.facts;
+        if (!job->is_there || job->row.tube != tube) {
+            continue;
+        }
+        if (facts->state == WEIR_JOB_RESERVED && facts->lease_ns <= world.backend.now.lease_ns) {
+            expire(job, attempts_max);
+        }
+        if (facts->state == WEIR_JOB_DELAYED && facts->run_at_ns <= world.backend.now.wall_ns) {
+            change(job, &(struct weiri_job_step){.event = WEIRI_JOB_DUE}, NULL);
+        }
+    }
+    bool is_paused = record_of(tube)->paused_until_ns > world.backend.now.wall_ns;
+    struct ref_job *first = NULL;
+    while (wanted > 0 && !is_paused && (first = ref_first(&world.reference, tube)) != NULL) {
+        wanted -= reserve(stored_find(&world.backend, first->number));
+    }
+    if (wanted > 0) {
+        sleep_until_next(tube);
+    } else {
+        wake(tube);
+    }
+}
+
+/* Decisions about a job that nobody would ask for: of a damaged index, or of a batch. */
+static void do_decide_any(void)
+{
+    struct stored_job *job = any_job();
+    if (job == NULL) {
+        return;
+    }
+    if (job->row.facts.state == WEIR_JOB_READY) {
+        (void)reserve(job);
+    } else {
+        expire(job, 1 + (uint32_t)below(4));
+    }
+}
+
+/* --- runs --- */
+
+static void trim(int tube)
+{
+    int64_t ended_ns;
+    uint64_t archived = (uint64_t)world.backend.tubes[tube].counts[WEIR_JOB_ARCHIVED];
+    uint64_t surplus = weiri_archive_surplus(&record_of(tube)->policy, archived,
+                                             world.backend.now.wall_ns, &ended_ns);
+    const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
+    ref_trim(&world.reference, tube);
+    for (;;) {
+        struct stored_job *oldest = NULL;
+        for (int i = 0; i < JOBS; i++) {
+            struct stored_job *job = &world.backend.jobs[i];
+            bool is =
+                job->is_there && job->row.tube == tube && job->row.facts.state == WEIR_JOB_ARCHIVED;
+            bool precedes =
+                is && (oldest == NULL || job->row.facts.lease_ns < oldest->row.facts.lease_ns ||
+                       (job->row.facts.lease_ns == oldest->row.facts.lease_ns &&
+                        job->row.number < oldest->row.number));
+            oldest = precedes ? job : oldest;
+        }
+        if (oldest == NULL || (surplus == 0 && oldest->row.facts.lease_ns > ended_ns)) {
+            return;
+        }
+        struct weiri_job_row row = stored_load(&world.backend, oldest);
+        struct weiri_effects effects;
+        enum weiri_write what =
+            weiri_decide_change(&row, &remove, NULL, world.backend.now, &effects);
+        CHECK_INT(what, ==, WEIRI_DELETE);
+        (void)write(oldest, &row, what, &effects, NULL);
+        world.seen[TRIMMED]++;
+        surplus -= surplus > 0;
+    }
+}
+
+static void do_settle(void)
+{
+    static const char *const reasons[] = {NULL, "", "it failed", "no such file"};
+    const struct held *held = &world.held[below(HELD)];
+    struct stored_job *job = stored_find(&world.backend, held->number);
+    if (held->number == 0 || job == NULL) {
+        return;
+    }
+    const struct weiri_reservation reservation = {
+        .number = held->number, .token = held->token, .job = {.group = group_names[held->group]}};
+    enum weiri_job_event event =
+        (enum weiri_job_event)(WEIRI_JOB_TOUCH + below(WEIRI_JOB_BURY - WEIRI_JOB_TOUCH + 1));
+    bool is_timed = event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_RETURN;
+    bool has_failed = event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_BURY;
+    const struct weiri_settlement settlement = {
+        .reservation = &reservation,
+        .event = event,
+        .delay_ns = is_timed && below(3) != 0 ? units(30) : 0,
+        .since_ns = world.reference.lease - units(5),
+        .progress = event == WEIRI_JOB_TOUCH ? below(101) : 0,
+        .reason = has_failed || event == WEIRI_JOB_DONE ? reasons[below(4)] : NULL,
+        .end = {.outcome = event == WEIRI_JOB_RELEASE ? WEIR_RUN_RETRY
+                           : event == WEIRI_JOB_BURY  ? WEIR_RUN_BURIED
+                                                      : 0},
+    };
+    int tube = (int)job->row.tube;
+    struct weiri_job_row row = stored_load(&world.backend, job);
+    struct weiri_effects effects;
+    enum weiri_write what =
+        weiri_decide_settle(&row, &settlement, record_of(tube), world.backend.now, &effects);
+    (void)write(job, &row, what, &effects, NULL);
+    CHECK_STATUS(effects.status,
+                 ref_settle(&world.reference, held->number, held->token, &settlement));
+    world.seen[STALE] += effects.status == WEIR_ELEASELOST;
+    world.seen[RUN_AGAIN] += effects.takes_again;
+    if (what == WEIRI_UPDATE && row.facts.state == WEIR_JOB_ARCHIVED) {
+        world.seen[ARCHIVED]++;
+        trim(tube);
+    }
+}
+
+/* A holder that is gone: nobody keeps what it had. */
+static void do_let_go(void)
+{
+    world.held[below(HELD)].is_kept = false;
+}
+
+#endif

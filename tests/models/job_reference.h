@@ -1,0 +1,202 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_JOB_REFERENCE_H
+#define WEIR_TEST_JOB_REFERENCE_H
+
+/* The life of jobs, written out naively: plain arrays that are searched from end to end. The rules
+ * are those of the public headers (broker.h, policy.h, job_schedule.h), and are not taken from
+ * jobs/core. A job carries its key with it; one that is only throttled any more is a mark of its
+ * own. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "jobs/core/job.h"
+#include "support/harness.h"
+
+enum {
+    TUBES = 3,
+    JOBS = 40,
+    KEYS = 4,
+    GROUPS = 2,
+    PUT_IDS = 3,
+    MARKS = TUBES * KEYS
+};
+
+struct ref_job {
+    int64_t number; /* 0: none */
+    int tube;
+    enum weir_job_state state; /* delayed even when due */
+    int32_t priority;
+    int group;    /* 0: none */
+    int put_id;   /* 0: none */
+    int64_t body; /* which put it is of */
+    int64_t run_at, ttr, lease;
+    uint64_t token;
+    uint32_t attempts;
+    int progress;
+    char reason[WEIR_REASON_SIZE];
+    bool was_kicked;
+    int history; /* runs that it keeps */
+    int key;     /* 0: none */
+    int64_t key_until;
+    bool runs_again; /* there was a put during this run */
+    int64_t again_at;
+    int again_group;
+    int again_put_id;
+};
+
+/* A key whose job has ended. */
+struct ref_mark {
+    int key; /* 0: none */
+    int tube;
+    int64_t job;
+    int64_t until;
+};
+
+struct ref_tube {
+    struct weir_tube_policy policy;
+    int64_t paused_until; /* 0: it is not */
+    int64_t last;         /* latest run time of what was put to run at once */
+    int64_t put, done, retried, expired, buried_late, dropped_late;
+};
+
+struct reference {
+    struct ref_job jobs[JOBS];
+    struct ref_mark marks[MARKS];
+    struct ref_tube tubes[TUBES];
+    int64_t wall, lease;
+    int64_t next_number;
+};
+
+/* What a put asks for. */
+struct ref_put {
+    int tube, key, group, put_id;
+    enum weir_duplicate mode;
+    int32_t priority;
+    int64_t run_at, ttr, key_ns, body;
+    bool at_once;
+};
+
+static inline struct ref_job *ref_find(struct reference *world, int64_t number)
+{
+    for (int i = 0; i < JOBS; i++) {
+        if (world->jobs[i].number == number && number != 0) {
+            return &world->jobs[i];
+        }
+    }
+    return NULL;
+}
+
+static inline int ref_room(const struct reference *world)
+{
+    int room = 0;
+    for (int i = 0; i < JOBS; i++) {
+        room += world->jobs[i].number == 0;
+    }
+    return room;
+}
+
+static inline bool ref_is_live(const struct ref_job *job)
+{
+    return job->number != 0 && job->state >= WEIR_JOB_DELAYED && job->state <= WEIR_JOB_RESERVED;
+}
+
+static inline int ref_running(const struct reference *world, int tube, int group)
+{
+    int running = 0;
+    for (int i = 0; i < JOBS; i++) {
+        const struct ref_job *job = &world->jobs[i];
+        running += job->number != 0 && job->tube == tube && job->state == WEIR_JOB_RESERVED &&
+                   job->group == group;
+    }
+    return running;
+}
+
+static inline bool ref_is_full(const struct reference *world, const struct ref_job *job)
+{
+    uint32_t limit = world->tubes[job->tube].policy.group_limit;
+    return limit > 0 && job->group != 0 && ref_running(world, job->tube, job->group) >= (int)limit;
+}
+
+/* The job that has a key, or the mark of one that had it; both NULL: it is free. */
+static inline struct ref_job *ref_holder(struct reference *world, int tube, int key)
+{
+    for (int i = 0; i < JOBS; i++) {
+        struct ref_job *job = &world->jobs[i];
+        if (job->number != 0 && key != 0 && job->tube == tube && job->key == key) {
+            return job;
+        }
+    }
+    return NULL;
+}
+
+static inline struct ref_mark *ref_mark_of(struct reference *world, int tube, int key)
+{
+    for (int i = 0; i < MARKS; i++) {
+        if (world->marks[i].key == key && key != 0 && world->marks[i].tube == tube) {
+            return &world->marks[i];
+        }
+    }
+    return NULL;
+}
+
+/* A job that ended or was buried has its key no longer. */
+static inline void ref_release_key(struct reference *world, struct ref_job *job)
+{
+    if (job->key != 0 && job->key_until > world->wall) {
+        int i = 0;
+        while (world->marks[i].key != 0) {
+            i++;
+        }
+        world->marks[i] = (struct ref_mark){job->key, job->tube, job->number, job->key_until};
+    }
+    job->key = 0;
+    job->key_until = 0;
+    job->runs_again = false;
+}
+
+static inline void ref_end(struct reference *world, struct ref_job *job)
+{
+    ref_release_key(world, job);
+    *job = (struct ref_job){.number = 0};
+}
+
+static inline void ref_bury(struct reference *world, struct ref_job *job, const char *reason)
+{
+    ref_release_key(world, job);
+    job->state = WEIR_JOB_BURIED;
+    job->lease = 0;
+    if (reason != NULL) {
+        (void)snprintf(job->reason, sizeof(job->reason), "%s", reason);
+    }
+}
+
+/* It waits until a time. */
+static inline void ref_wait(const struct reference *world, struct ref_job *job, int64_t run_at)
+{
+    job->run_at = run_at;
+    job->state = run_at > world->wall ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
+    job->lease = 0;
+}
+
+static inline void ref_take_again(struct ref_job *job)
+{
+    job->group = job->again_group;
+    job->put_id = job->again_put_id;
+}
+
+/* A run ends after which the job runs again, as the put during it asked. */
+static inline void ref_begin_anew(const struct reference *world, struct ref_job *job)
+{
+    ref_wait(world, job, job->again_at);
+    ref_take_again(job);
+    job->attempts = 0;
+    job->history = 0;
+    job->runs_again = false;
+    job->was_kicked = false;
+}
+
+#endif

@@ -1,0 +1,426 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_JOB_RULES_H
+#define WEIR_TEST_JOB_RULES_H
+
+/* The rules of the reference (job_reference.h): what becomes of its jobs at each event. */
+
+#include "models/job_reference.h"
+
+/* --- puts --- */
+
+/* The run time of a put: jobs that are put to run at once run in the order of their puts, also
+ * after the wall clock was set back. */
+static inline int64_t ref_turn(const struct reference *world, const struct ref_put *put)
+{
+    int64_t last = world->tubes[put->tube].last;
+    return put->at_once && put->run_at < last ? last : put->run_at;
+}
+
+static inline void ref_take_turn(struct reference *world, const struct ref_put *put)
+{
+    int64_t *last = &world->tubes[put->tube].last;
+    *last = put->at_once ? ref_turn(world, put) : *last;
+}
+
+static inline void ref_place(struct reference *world, struct ref_job *job,
+                             const struct ref_put *put)
+{
+    ref_wait(world, job, ref_turn(world, put));
+    job->state = put->at_once ? WEIR_JOB_READY : job->state;
+    ref_take_turn(world, put);
+}
+
+static inline int64_t ref_add(struct reference *world, const struct ref_put *put)
+{
+    struct ref_job *job = world->jobs;
+    while (job->number != 0) {
+        job++;
+    }
+    *job = (struct ref_job){
+        .number = world->next_number++,
+        .tube = put->tube,
+        .priority = put->priority,
+        .group = put->group,
+        .put_id = put->put_id,
+        .body = put->body,
+        .ttr = put->ttr,
+        .key = put->key,
+        .key_until = put->key == 0 || put->key_ns == 0 ? 0 : world->wall + put->key_ns,
+        .progress = -1,
+    };
+    ref_place(world, job, put);
+    world->tubes[put->tube].put++;
+    return job->number;
+}
+
+static inline void ref_renew(struct reference *world, struct ref_job *job,
+                             const struct ref_put *put)
+{
+    ref_place(world, job, put);
+    job->priority = put->priority;
+    job->ttr = put->ttr;
+    job->group = put->group;
+    job->put_id = put->put_id;
+    job->body = put->body;
+    job->attempts = 0;
+    job->history = 0;
+    job->reason[0] = '\0';
+    job->was_kicked = false;
+}
+
+static inline void ref_follow(struct reference *world, struct ref_job *job,
+                              const struct ref_put *put)
+{
+    int64_t run_at = ref_turn(world, put);
+    bool is_later = put->mode == WEIR_DUPLICATE_AGAIN && job->runs_again && job->again_at < run_at;
+    job->again_at = is_later ? job->again_at : run_at;
+    job->again_group = put->group;
+    job->again_put_id = put->put_id;
+    job->runs_again = true;
+    job->body = put->body;
+    ref_take_turn(world, put);
+}
+
+/* A delayed job has the earlier of both run times, and runs at once where one of them says so. */
+static inline void ref_hasten(struct reference *world, struct ref_job *job,
+                              const struct ref_put *put)
+{
+    int64_t before = job->run_at;
+    if (put->at_once || put->run_at < before) {
+        ref_place(world, job, put);
+        job->run_at = job->run_at < before ? job->run_at : before;
+    }
+}
+
+/* *ret_number: the job that the put came to, or that refused it. */
+static inline enum weir_status ref_put(struct reference *world, const struct ref_put *put,
+                                       int64_t *ret_number)
+{
+    struct ref_job *older = ref_holder(world, put->tube, put->key);
+    struct ref_mark *mark = ref_mark_of(world, put->tube, put->key);
+    if (older == NULL) {
+        bool is_throttled = mark != NULL && mark->until > world->wall;
+        if (is_throttled && put->mode == WEIR_DUPLICATE_THROTTLE) {
+            *ret_number = mark->job;
+            return WEIR_OK;
+        }
+        if (mark != NULL) {
+            mark->key = 0;
+        }
+        *ret_number = ref_add(world, put);
+        return WEIR_OK;
+    }
+    bool is_running = older->state == WEIR_JOB_RESERVED;
+    *ret_number = older->number;
+    switch (put->mode) {
+    case WEIR_DUPLICATE_REFUSE:
+        return WEIR_EBUSY;
+    case WEIR_DUPLICATE_THROTTLE:
+        return WEIR_OK;
+    case WEIR_DUPLICATE_REPLACE:
+    case WEIR_DUPLICATE_DEBOUNCE:
+        if (!is_running) {
+            ref_renew(world, older, put);
+        } else if (put->mode == WEIR_DUPLICATE_REPLACE) {
+            return WEIR_EBUSY;
+        } else {
+            ref_follow(world, older, put);
+        }
+        return WEIR_OK;
+    default:
+        if (older->state == WEIR_JOB_DELAYED && older->run_at > world->wall) {
+            ref_hasten(world, older, put);
+        } else if (is_running && put->mode == WEIR_DUPLICATE_AGAIN) {
+            ref_follow(world, older, put);
+        }
+        return WEIR_OK;
+    }
+}
+
+/* --- runs --- */
+
+/* A holder tells of its run. */
+static inline enum weir_status ref_settle(struct reference *world, int64_t number, uint64_t token,
+                                          const struct weiri_settlement *told)
+{
+    struct ref_job *job = ref_find(world, number);
+    if (job == NULL || job->state != WEIR_JOB_RESERVED || job->token != token) {
+        return WEIR_ELEASELOST;
+    }
+    struct ref_tube *tube = &world->tubes[job->tube];
+    bool again = job->runs_again;
+    int64_t asked = world->wall - (world->lease - told->since_ns) + told->delay_ns;
+    int64_t later = again && job->again_at > asked ? job->again_at : asked;
+    switch (told->event) {
+    case WEIRI_JOB_TOUCH:
+        job->lease = world->lease + job->ttr;
+        job->progress = told->progress > 0 ? told->progress - 1 : job->progress;
+        return WEIR_OK;
+    case WEIRI_JOB_DONE:
+        tube->done++;
+        if (again) {
+            tube->put++;
+            ref_begin_anew(world, job);
+            job->reason[0] = '\0';
+        } else if (tube->policy.archive_ns > 0) {
+            ref_release_key(world, job);
+            job->state = WEIR_JOB_ARCHIVED;
+            job->lease = world->wall;
+            job->history++;
+            (void)snprintf(job->reason, sizeof(job->reason), "%s",
+                           told->reason == NULL ? "" : told->reason);
+        } else {
+            ref_end(world, job);
+        }
+        return WEIR_OK;
+    case WEIRI_JOB_RELEASE:
+        tube->retried++;
+        job->history++;
+        ref_wait(world, job, later);
+        break;
+    case WEIRI_JOB_RETURN:
+        job->attempts--;
+        ref_wait(world, job, later > world->wall ? later : job->run_at);
+        job->state = later > world->wall ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
+        break;
+    default:
+        if (again) {
+            ref_begin_anew(world, job);
+        } else {
+            job->history++;
+            ref_bury(world, job, NULL);
+        }
+        break;
+    }
+    if (again) {
+        ref_take_again(job);
+    }
+    job->runs_again = false;
+    if (told->reason != NULL) {
+        (void)snprintf(job->reason, sizeof(job->reason), "%s", told->reason);
+    }
+    return WEIR_OK;
+}
+
+/* A lease has passed. words: those of the burial or of the retry. */
+static inline enum weir_status ref_expire(struct reference *world, struct ref_job *job,
+                                          uint32_t attempts_max, bool is_kept, const char *words)
+{
+    if (job->state != WEIR_JOB_RESERVED || job->lease > world->lease) {
+        return WEIR_ESTATE;
+    }
+    if (is_kept) {
+        job->lease = world->lease + job->ttr;
+        return WEIR_OK;
+    }
+    world->tubes[job->tube].expired++;
+    bool is_last = job->attempts >= attempts_max;
+    if (job->runs_again && is_last) {
+        ref_begin_anew(world, job);
+    } else if (job->runs_again) {
+        ref_wait(world, job, job->again_at);
+        ref_take_again(job);
+        job->runs_again = false;
+        job->history++;
+    } else {
+        job->history++;
+        job->state = WEIR_JOB_READY;
+        job->lease = 0;
+        if (is_last) {
+            ref_bury(world, job, NULL);
+        }
+    }
+    (void)snprintf(job->reason, sizeof(job->reason), "%s", words);
+    return WEIR_OK;
+}
+
+/* The first of the ready jobs of a tube whose group has room, or is late for good; NULL: none. */
+static inline struct ref_job *ref_first(struct reference *world, int tube)
+{
+    struct ref_job *first = NULL;
+    for (int i = 0; i < JOBS; i++) {
+        struct ref_job *job = &world->jobs[i];
+        if (job->number == 0 || job->tube != tube || job->state != WEIR_JOB_READY ||
+            ref_is_full(world, job)) {
+            continue;
+        }
+        bool precedes = first == NULL || job->priority < first->priority ||
+                        (job->priority == first->priority &&
+                         (job->run_at < first->run_at ||
+                          (job->run_at == first->run_at && job->number < first->number)));
+        first = precedes ? job : first;
+    }
+    return first;
+}
+
+static inline bool ref_is_late(const struct reference *world, const struct ref_job *job)
+{
+    const struct weir_tube_policy *policy = &world->tubes[job->tube].policy;
+    return policy->late != WEIR_LATE_RUN && job->attempts == 0 && job->reason[0] == '\0' &&
+           !job->was_kicked && world->wall - job->run_at > policy->late_ns;
+}
+
+/* A job is picked. *ret_burial: why it was buried, WEIR_OK: it was not. */
+static inline void ref_reserve(struct reference *world, struct ref_job *job, bool is_sound,
+                               const char *damage, enum weir_status *ret_burial)
+{
+    struct ref_tube *tube = &world->tubes[job->tube];
+    char late[96];
+    *ret_burial = WEIR_OK;
+    if (!is_sound) {
+        ref_bury(world, job, damage);
+        *ret_burial = WEIR_ECORRUPT;
+    } else if (ref_is_late(world, job) && tube->policy.late == WEIR_LATE_DROP) {
+        tube->dropped_late++;
+        ref_end(world, job);
+    } else if (ref_is_late(world, job)) {
+        (void)snprintf(
+            late, sizeof(late), "late by %" PRId64 " s: the limit of its tube is %" PRId64 " s",
+            (world->wall - job->run_at) / WEIR_SECONDS(1), tube->policy.late_ns / WEIR_SECONDS(1));
+        tube->buried_late++;
+        ref_bury(world, job, late);
+        *ret_burial = WEIR_EPAST;
+    } else if (!ref_is_full(world, job)) {
+        job->state = WEIR_JOB_RESERVED;
+        job->attempts++;
+        job->token++;
+        job->lease = world->lease + job->ttr;
+        job->progress = -1;
+    }
+}
+
+/* --- operators --- */
+
+static inline enum weir_status ref_change(struct reference *world, struct ref_job *job,
+                                          const struct weiri_job_step *step, const char *reason)
+{
+    bool waits = job->state == WEIR_JOB_DELAYED || job->state == WEIR_JOB_READY;
+    if (step->event == WEIRI_JOB_DUE) {
+        if (job->state != WEIR_JOB_DELAYED || job->run_at > world->wall) {
+            return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
+        }
+        job->state = WEIR_JOB_READY;
+        return WEIR_OK;
+    }
+    if (job->state == WEIR_JOB_RESERVED) {
+        return WEIR_EBUSY;
+    }
+    switch (step->event) {
+    case WEIRI_JOB_REMOVE:
+    case WEIRI_JOB_MOVED_AWAY:
+        if (step->event == WEIRI_JOB_MOVED_AWAY && !waits) {
+            return WEIR_ESTATE;
+        }
+        ref_end(world, job);
+        return WEIR_OK;
+    case WEIRI_JOB_KICK:
+        if (job->state != WEIR_JOB_BURIED) {
+            return WEIR_ESTATE;
+        }
+        job->state = WEIR_JOB_READY;
+        job->was_kicked = true;
+        break;
+    case WEIRI_JOB_SET_ASIDE:
+        if (!waits) {
+            return WEIR_ESTATE;
+        }
+        if (job->attempts == 0 && (reason == NULL || reason[0] == '\0')) {
+            reason = "an operator buried it";
+        }
+        ref_bury(world, job, reason);
+        break;
+    default:
+        if (!waits) {
+            return WEIR_ESTATE;
+        }
+        ref_wait(world, job, step->run_at_ns);
+        break;
+    }
+    return WEIR_OK;
+}
+
+static inline enum weir_status ref_refile(struct reference *world, struct ref_job *job, int tube)
+{
+    if (job->state == WEIR_JOB_RESERVED || job->state == WEIR_JOB_ARCHIVED) {
+        return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
+    }
+    struct ref_mark *mark = ref_mark_of(world, tube, job->key);
+    if (job->tube != tube && (ref_holder(world, tube, job->key) != NULL ||
+                              (mark != NULL && mark->until > world->wall))) {
+        return WEIR_EBUSY;
+    }
+    if (mark != NULL && job->tube != tube) {
+        mark->key = 0;
+    }
+    job->tube = tube;
+    return WEIR_OK;
+}
+
+/* --- what is to come --- */
+
+/* When to look at the tube next, by the wall clock: a job is ready that may run, a time or a lease
+ * passes, or with with_pause a pause ends. */
+static inline int64_t ref_next(const struct reference *world, int tube, bool with_pause)
+{
+    int64_t paused_until = world->tubes[tube].paused_until;
+    bool is_paused = paused_until > world->wall;
+    int64_t next = is_paused && with_pause ? paused_until : WEIR_FOREVER;
+    for (int i = 0; i < JOBS; i++) {
+        const struct ref_job *job = &world->jobs[i];
+        if (job->number == 0 || job->tube != tube) {
+            continue;
+        }
+        int64_t at = WEIR_FOREVER;
+        if (job->state == WEIR_JOB_DELAYED) {
+            at = job->run_at;
+        } else if (job->state == WEIR_JOB_RESERVED) {
+            at = job->lease - world->lease + world->wall;
+        } else if (job->state == WEIR_JOB_READY && !ref_is_full(world, job)) {
+            at = is_paused ? paused_until : world->wall;
+        }
+        next = at < next ? at : next;
+    }
+    return next;
+}
+
+static inline int64_t ref_count(const struct reference *world, int tube, enum weir_job_state state)
+{
+    int64_t count = 0;
+    for (int i = 0; i < JOBS; i++) {
+        const struct ref_job *job = &world->jobs[i];
+        count += job->number != 0 && job->tube == tube && job->state == state;
+    }
+    return count;
+}
+
+/* Archived jobs that the policy does not keep go, the oldest first. */
+static inline void ref_trim(struct reference *world, int tube)
+{
+    const struct weir_tube_policy *policy = &world->tubes[tube].policy;
+    for (;;) {
+        struct ref_job *oldest = NULL;
+        for (int i = 0; i < JOBS; i++) {
+            struct ref_job *job = &world->jobs[i];
+            bool is = job->number != 0 && job->tube == tube && job->state == WEIR_JOB_ARCHIVED;
+            if (is && (oldest == NULL || job->lease < oldest->lease ||
+                       (job->lease == oldest->lease && job->number < oldest->number))) {
+                oldest = job;
+            }
+        }
+        if (oldest == NULL) {
+            return;
+        }
+        bool is_many = policy->archive_count > 0 &&
+                       (uint64_t)ref_count(world, tube, WEIR_JOB_ARCHIVED) > policy->archive_count;
+        bool is_old =
+            policy->archive_ns == 0 || (policy->archive_ns != WEIR_FOREVER &&
+                                        world->wall - oldest->lease >= policy->archive_ns);
+        if (!is_many && !is_old) {
+            return;
+        }
+        *oldest = (struct ref_job){.number = 0};
+    }
+}
+
+#endif
