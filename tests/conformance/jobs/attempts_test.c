@@ -152,3 +152,31 @@ TEST_BROKERS(reserved, "a job that runs is shown with its worker")
     CHECK_INT(runs.count, ==, 1);
     place_close(&place);
 }
+
+static void progress_during(weir_context *context, struct runs *runs)
+{
+    const struct place *place = runs->arg;
+    struct shown shown;
+    CHECK_STATUS(weir_job_progress(context, 42), WEIR_OK);
+    do {
+        memset(&shown, 0, sizeof(shown));
+        CHECK_STATUS(weir_broker_peek(place->broker, place->tube, WEIR_JOB_RESERVED, 5, place_show,
+                                      &shown, NULL),
+                     WEIR_OK);
+        CHECK_INT(shown.count, ==, 1);
+        CHECK(shown.job.progress == -1 || shown.job.progress == 42);
+    } while (shown.job.progress != 42);
+}
+
+TEST_BROKERS(progress, "what a handler tells of its progress is shown while it runs")
+{
+    struct place place;
+    struct runs runs = {.during = progress_during, .arg = &place};
+    if (!place_open_that_can(&place, kind, WEIR_CAN_RESERVED, reserved_refused)) {
+        return;
+    }
+    place_put(&place, "job", NULL, NULL);
+    place_consume(&place, &runs, 1, 1, 0);
+    CHECK_INT(runs.count, ==, 1);
+    place_close(&place);
+}

@@ -73,6 +73,48 @@ TEST_BROKERS(sets_aside, "a job that waits is buried by its id, a buried one is 
     place_close(&place);
 }
 
+struct busy {
+    const struct place *place;
+    struct weir_job_id id;
+};
+
+static void touch_during(weir_context *context, struct runs *runs)
+{
+    const struct busy *busy = runs->arg;
+    const char *text = busy->id.text;
+    weir_broker *broker = busy->place->broker;
+    enum weir_status status;
+    (void)context;
+    CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "why not", &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_EBUSY);
+    CHECK_STATUS(weir_broker_kick_ids(broker, &text, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_EBUSY);
+    CHECK_STATUS(weir_broker_remove_ids(broker, &text, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_EBUSY);
+}
+
+TEST_BROKERS(busy, "a job that runs is not buried, kicked or removed, and one that has ended is "
+                   "not found")
+{
+    struct place place;
+    struct busy busy = {.place = &place};
+    struct runs runs = {.during = touch_during, .arg = &busy};
+    enum weir_status status;
+    place_open(&place, kind, "");
+    place_put(&place, "job", NULL, &busy.id);
+    place_consume(&place, &runs, 1, 1, 0);
+    CHECK_INT(runs.count, ==, 1);
+    CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, 1);
+    const char *text = busy.id.text;
+    CHECK_STATUS(weir_broker_bury_ids(place.broker, &text, 1, NULL, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_broker_kick_ids(place.broker, &text, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ENOTFOUND);
+    CHECK_INT(place_remove(&place, &busy.id), ==, 0);
+    CHECK_PLACE(&place, 0, 0, 0, 0);
+    place_close(&place);
+}
+
 static void move_refused(struct place *place)
 {
     const char *text = "1";
