@@ -42,7 +42,7 @@ struct crew {
 static int run_grouped(weir_context *context, const struct weir_job *job, void *arg)
 {
     struct crew *crew = arg;
-    int group = ((const char *)job->body)[0];
+    int group = ((const unsigned char *)job->body)[0];
     (void)context;
     int now = atomic_fetch_add(&crew->running[group], 1) + 1;
     if (group != '-') {
