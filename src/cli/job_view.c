@@ -76,14 +76,9 @@ int job_view_print(struct job_view *view)
 
 int read_state(const char *name, const char *text, enum weir_job_state *ret_state)
 {
-    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
-        if (strcmp(text, weir_job_state_name(state)) == 0) {
-            *ret_state = state;
-            return EX_OK;
-        }
-    }
-    return report(
-        EX_USAGE,
-        "%s: %s: unknown state; expected one of delayed, ready, reserved, buried, archived", name,
-        quote(text).text);
+    return text_read_state(text, ret_state) ? EX_OK
+                                            : report(EX_USAGE,
+                                                     "%s: %s: unknown state; expected one of "
+                                                     "delayed, ready, reserved, buried, archived",
+                                                     name, quote(text).text);
 }

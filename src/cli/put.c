@@ -16,6 +16,7 @@
 #include "cli/put.h"
 #include "cli/report.h"
 #include "cli/store.h"
+#include "view/text.h"
 #include "view/timestamp.h"
 
 static const struct poptOption put_options[] = {
@@ -66,16 +67,12 @@ static int add_header(const char *name, const char *text, char headers[WEIR_HEAD
 
 static int read_mode(const char *name, const char *text, enum weir_duplicate *ret_mode)
 {
-    for (int mode = WEIR_DUPLICATE_REFUSE; mode <= WEIR_DUPLICATE_AGAIN; mode++) {
-        *ret_mode = (enum weir_duplicate)mode;
-        if (strcmp(text, weir_duplicate_name(*ret_mode)) == 0) {
-            return EX_OK;
-        }
-    }
-    return report(EX_USAGE,
-                  "%s: %s: unknown mode; expected one of refuse, replace, keep, debounce, "
-                  "throttle, again",
-                  name, quote(text).text);
+    return text_read_mode(text, ret_mode)
+               ? EX_OK
+               : report(EX_USAGE,
+                        "%s: %s: unknown mode; expected one of refuse, replace, keep, debounce, "
+                        "throttle, again",
+                        name, quote(text).text);
 }
 
 static int check_text(const char *name, const char *text, size_t most)

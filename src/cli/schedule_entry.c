@@ -7,17 +7,14 @@
 
 #include "cli/moment.h"
 #include "cli/report.h"
+#include "view/text.h"
 
 static int read_missed(const char *name, const char *text, enum weir_missed *ret_missed)
 {
-    for (enum weir_missed missed = WEIR_MISSED_ONCE; missed <= WEIR_MISSED_ALL; missed++) {
-        if (strcmp(text, weir_missed_name(missed)) == 0) {
-            *ret_missed = missed;
-            return EX_OK;
-        }
-    }
-    return report(EX_USAGE, "%s: %s: unknown policy; expected one of once, skip, all", name,
-                  quote(text).text);
+    return text_read_missed(text, ret_missed)
+               ? EX_OK
+               : report(EX_USAGE, "%s: %s: unknown policy; expected one of once, skip, all", name,
+                        quote(text).text);
 }
 
 int schedule_entry_set(int option, const char *name, const char *text, void *arg)

@@ -95,14 +95,8 @@ bool fields_state(const struct target *target, const char *name, enum weir_job_s
                   struct reply *reply)
 {
     const char *text = target_value(target, name);
-    if (text == NULL) {
+    if (text == NULL || text_read_state(text, ret_state)) {
         return true;
-    }
-    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
-        if (strcmp(text, weir_job_state_name(state)) == 0) {
-            *ret_state = state;
-            return true;
-        }
     }
     reply_error(reply, 400,
                 "%s: " SHOWN ": expected one of delayed, ready, reserved, buried, archived", name,

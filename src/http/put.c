@@ -6,6 +6,8 @@
 
 #include "http/api.h"
 #include "http/fields.h"
+#include "view/job_field.h"
+#include "view/text.h"
 
 /* Putting jobs. */
 
@@ -15,18 +17,14 @@ static bool read_mode(const json_t *object, enum weir_duplicate *ret_mode, struc
     if (!member_string(object, "on_duplicate", &text, reply)) {
         return false;
     }
-    bool is_known = text == NULL;
-    for (int mode = WEIR_DUPLICATE_REFUSE; mode <= WEIR_DUPLICATE_AGAIN && !is_known; mode++) {
-        *ret_mode = (enum weir_duplicate)mode;
-        is_known = strcmp(text, weir_duplicate_name(*ret_mode)) == 0;
-    }
-    if (!is_known) {
+    if (text != NULL && !text_read_mode(text, ret_mode)) {
         reply_error(reply, 400,
                     "on_duplicate: %.100s: expected one of refuse, replace, keep, debounce, "
                     "throttle, again",
                     text);
+        return false;
     }
-    return is_known;
+    return true;
 }
 
 /* Reads the object of headers into lines. */
@@ -69,28 +67,34 @@ static bool read_put(const json_t *object, struct weir_put_options *options,
         !member_duration(object, "delay", 0, &options->delay_ns, reply) ||
         !member_duration(object, "ttr", WEIR_MS(1), &options->ttr_ns, reply) ||
         !member_number(object, "priority", INT32_MIN, INT32_MAX, &priority, reply) ||
-        !member_string(object, "key", &options->key, reply) ||
-        !member_string(object, "group", &options->group, reply) ||
         !member_string(object, "put_id", &options->put_id, reply) ||
         !member_duration(object, "key_for", 1, &options->key_ns, reply) ||
         !read_mode(object, &options->on_duplicate, reply) ||
         !read_headers(object, headers, reply)) {
         return false;
     }
+    for (const struct weir_job_field *field = weir_job_fields(); field->name != NULL; field++) {
+        const char *text = field->kind == WEIR_FIELD_LINES ? headers : NULL;
+        if (job_field_is_text(field)) {
+            if (text == NULL && !member_string(object, field->name, &text, reply)) {
+                return false;
+            }
+            job_field_set(field, options, text);
+        }
+    }
     if (json_object_get(object, "run_at") != NULL && json_object_get(object, "delay") != NULL) {
         reply_error(reply, 400, "delay and run_at: both given; expected one of them");
         return false;
     }
-    options->headers = headers;
     options->priority = (int32_t)priority;
     return true;
 }
 
 void api_put(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const members[] = {
-        "body",  "encoding", "run_at",       "delay",   "ttr",    "priority", "key",
-        "group", "key_for",  "on_duplicate", "headers", "put_id", NULL};
+    const char *members[32] = {"body",     "encoding", "run_at",       "delay", "ttr",
+                               "priority", "key_for",  "on_duplicate", "put_id"};
+    job_field_names(members, 32);
     char headers[WEIR_HEADERS_SIZE_MAX + 1];
     struct weir_put_options options = {0};
     struct weir_error error = {0};

@@ -9,6 +9,7 @@
 #include "http/api.h"
 #include "http/fields.h"
 #include "view/json.h"
+#include "view/text.h"
 
 /* Schedules: what is there, and changes. */
 
@@ -84,14 +85,11 @@ static bool read_missed(const json_t *object, enum weir_missed *ret_missed, stru
     if (!member_string(object, "missed", &text, reply)) {
         return false;
     }
-    for (enum weir_missed missed = WEIR_MISSED_ONCE; missed <= WEIR_MISSED_ALL; missed++) {
-        if (strcmp(text, weir_missed_name(missed)) == 0) {
-            *ret_missed = missed;
-            return true;
-        }
+    if (!text_read_missed(text, ret_missed)) {
+        reply_error(reply, 400, "missed: %.100s: expected one of once, skip, all", text);
+        return false;
     }
-    reply_error(reply, 400, "missed: %.100s: expected one of once, skip, all", text);
-    return false;
+    return true;
 }
 
 static bool read_overlap(const json_t *object, uint32_t *flags, struct reply *reply)

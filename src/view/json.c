@@ -8,6 +8,7 @@
 
 #include <weir/duration.h>
 
+#include "view/job_field.h"
 #include "view/text.h"
 #include "view/timestamp.h"
 
@@ -134,6 +135,24 @@ static json_t *with_run(json_t *object, const struct weir_job *job)
     return job->progress >= 0 ? with(object, "progress", json_integer(job->progress)) : object;
 }
 
+/* The texts that its put gave; those beside the body with it. They need not be text. */
+static json_t *with_texts(json_t *object, const struct weir_job *job, bool body)
+{
+    for (const struct weir_job_field *field = weir_job_fields(); field->name != NULL; field++) {
+        const char *text = job_field_is_text(field) ? job_field_text(field, job) : NULL;
+        if (text == NULL || (field->kind <= WEIR_FIELD_TOLD && !body)) {
+            continue;
+        }
+        char *escaped = field->kind == WEIR_FIELD_LINES ? NULL : text_escape(text, strlen(text));
+        object = with(object, field->name,
+                      field->kind == WEIR_FIELD_LINES ? json_of_headers(text)
+                      : escaped == NULL               ? NULL
+                                                      : json_string(escaped));
+        free(escaped);
+    }
+    return object;
+}
+
 json_t *json_of_job(const struct weir_job *job, bool body)
 {
     char created_at[TIMESTAMP_SIZE];
@@ -157,24 +176,11 @@ json_t *json_of_job(const struct weir_job *job, bool body)
     if (job->fence > 0) {
         object = with(object, "fence", json_integer((json_int_t)job->fence));
     }
-    if (job->key != NULL) {
-        char *key = text_escape(job->key, strlen(job->key));
-        object = with(object, "key", key == NULL ? NULL : json_string(key));
-        free(key);
-    }
-    if (job->group != NULL) {
-        char *group = text_escape(job->group, strlen(job->group));
-        object = with(object, "group", group == NULL ? NULL : json_string(group));
-        free(group);
-    }
     if (job->last_outcome != 0) {
         object =
             with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));
     }
-    object = with_run(object, job);
-    if (body && job->headers != NULL && job->headers[0] != '\0') {
-        object = with(object, "headers", json_of_headers(job->headers));
-    }
+    object = with_texts(with_run(object, job), job, body);
     return body ? with_bytes(object, "body", job->body, job->body_size) : object;
 }
 

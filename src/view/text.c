@@ -178,3 +178,33 @@ bool text_read_late(const char *text, uint32_t *ret_late)
     *ret_late = late;
     return late <= WEIR_LATE_DROP;
 }
+
+bool text_read_mode(const char *text, enum weir_duplicate *ret_mode)
+{
+    enum weir_duplicate mode = WEIR_DUPLICATE_REFUSE;
+    while (mode <= WEIR_DUPLICATE_AGAIN && strcmp(text, weir_duplicate_name(mode)) != 0) {
+        mode++;
+    }
+    *ret_mode = mode <= WEIR_DUPLICATE_AGAIN ? mode : *ret_mode;
+    return mode <= WEIR_DUPLICATE_AGAIN;
+}
+
+bool text_read_missed(const char *text, enum weir_missed *ret_missed)
+{
+    enum weir_missed missed = WEIR_MISSED_ONCE;
+    while (missed <= WEIR_MISSED_ALL && strcmp(text, weir_missed_name(missed)) != 0) {
+        missed++;
+    }
+    *ret_missed = missed <= WEIR_MISSED_ALL ? missed : *ret_missed;
+    return missed <= WEIR_MISSED_ALL;
+}
+
+bool text_read_state(const char *text, enum weir_job_state *ret_state)
+{
+    enum weir_job_state state = WEIR_JOB_DELAYED;
+    while (state <= WEIR_JOB_ARCHIVED && strcmp(text, weir_job_state_name(state)) != 0) {
+        state++;
+    }
+    *ret_state = state <= WEIR_JOB_ARCHIVED ? state : *ret_state;
+    return state <= WEIR_JOB_ARCHIVED;
+}

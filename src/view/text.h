@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/job_schedule.h>
+
 /* Makes foreign bytes safe to show: no byte moves a terminal's cursor, changes its colours or the
  * direction of its text. */
 
@@ -30,7 +32,10 @@ char *text_base64(const void *data, size_t size);
 /* Reads base64 with padding into bytes, which has size of them at least. False: it is none. */
 bool text_read_base64(const char *text, size_t size, char *bytes, size_t *ret_size);
 
-/* Reads a name of enum weir_late. False: it is none. */
+/* Each reads a name of its enum. False: it is none. */
 bool text_read_late(const char *text, uint32_t *ret_late);
+bool text_read_mode(const char *text, enum weir_duplicate *ret_mode);
+bool text_read_missed(const char *text, enum weir_missed *ret_missed);
+bool text_read_state(const char *text, enum weir_job_state *ret_state);
 
 #endif
