@@ -204,6 +204,7 @@ check: deps-lint ## what the scripts tools/check_*.py hold (includes, sizes, tex
 	@tools/check_bad_input.py
 	@tools/check_names.py
 	@tools/check_options.py
+	@tools/check_fields.py
 	@tools/check_ownership.py
 	@tools/check_units.sh
 	@tools/man_pages.py --check
