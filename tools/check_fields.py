@@ -85,7 +85,7 @@ def check_row(row, kind, limit, feature, is_shown, places):
          f"--{option} is not described")
     need(kind not in ("TOLD", "WORD") or f".It Ev WEIR_{row.upper()}\n" in places["man"], "man/weir.1", row,
          f"WEIR_{row.upper()} is not described")
-    need(not is_text or f".Ql {shown}" in places["man"], "man/weir.1", row, f"{shown} is not among the members of --json")
+    need(not is_text or re.search(rf"^\.Ql {shown}( [,;])?$", places["man"], re.M), "man/weir.1", row, f"{shown} is not among the members of --json")
     need(stripped in places["api_put"], OPENAPI, row, f"a put has no member {stripped}")
     need(shown in places["api_job"], OPENAPI, row, f"a job has no member {shown}")
     need(f"`{stripped}`" in places["http-api"], "docs/http-api.md", row, f"`{stripped}` is not among the members of a put")

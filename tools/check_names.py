@@ -38,6 +38,9 @@ for path in [*files(".c", ".h", under="src"), *files(".sh", under="tools"), *fil
     variables |= {name for name in NAME.findall(read(path)) if name.startswith("WEIR_")}
 for path in files(".c", ".h", under="tests"):
     variables |= set(re.findall(r'getenv\("(WEIR_\w+)"', read(path)))
+# The program's variables of what a put gave the job.
+fields = re.findall(r"\bX\((\w+), (?:TOLD|WORD),", read("src/jobs/core/fields.h"))
+variables |= {f"WEIR_{field.upper()}" for field in fields}
 internal = set(INTERNAL.findall("\n".join(read(path) for path in files(".c", ".h", under="src"))))
 # The families of /metrics.
 variables |= set(NAME.findall(read("src/http/exposition.c")))
