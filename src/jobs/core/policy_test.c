@@ -5,6 +5,10 @@
 #include "support/harness.h"
 
 #define DAY WEIR_SECONDS(86400)
+#define FULL                                                                                       \
+    {                                                                                              \
+        DAY, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 0                                             \
+    }
 
 struct row {
     struct weir_tube_policy before;
@@ -25,34 +29,29 @@ static void expect(const struct weir_tube_policy *is, const struct weir_tube_pol
 
 TEST(merge, "a change of a policy takes the members that it names, and what follows for others")
 {
-    static const struct weir_tube_policy full = {.archive_ns = DAY,
-                                                 .archive_count = 7,
-                                                 .late_ns = WEIR_SECONDS(60),
-                                                 .late = WEIR_LATE_DROP,
-                                                 .group_limit = 3};
     static const struct row rows[] = {
         /* All of them. */
-        {full, {.group_limit = 1}, {.group_limit = 1}, WEIR_OK},
-        {{0}, full, full, WEIR_OK},
+        {FULL, {.group_limit = 1}, {.group_limit = 1}, WEIR_OK},
+        {{0}, FULL, FULL, WEIR_OK},
         /* One of them. */
-        {full,
+        {FULL,
          {.members = WEIR_POLICY_GROUP_LIMIT, .archive_ns = 5, .group_limit = 1},
          {DAY, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 1, 0},
          WEIR_OK},
-        {full,
+        {FULL,
          {.members = WEIR_POLICY_ARCHIVE_COUNT},
          {DAY, 0, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 0},
          WEIR_OK},
-        {full,
+        {FULL,
          {.members = WEIR_POLICY_LATE, .late = WEIR_LATE_BURY},
          {DAY, 7, WEIR_SECONDS(60), WEIR_LATE_BURY, 3, 0},
          WEIR_OK},
         /* What belongs to an archive or to a limit that is switched off goes with it. */
-        {full,
+        {FULL,
          {.members = WEIR_POLICY_ARCHIVE_NS},
          {0, 0, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 0},
          WEIR_OK},
-        {full, {.members = WEIR_POLICY_LATE}, {DAY, 7, 0, WEIR_LATE_RUN, 3, 0}, WEIR_OK},
+        {FULL, {.members = WEIR_POLICY_LATE}, {DAY, 7, 0, WEIR_LATE_RUN, 3, 0}, WEIR_OK},
         /* A number switches the archive on, and a limit burial. */
         {{0},
          {.members = WEIR_POLICY_ARCHIVE_COUNT, .archive_count = 2},
@@ -67,16 +66,16 @@ TEST(merge, "a change of a policy takes the members that it names, and what foll
          {.members = WEIR_POLICY_LATE, .late = WEIR_LATE_DROP},
          {.late_ns = WEIR_SECONDS(1800), .late = WEIR_LATE_DROP},
          WEIR_OK},
-        {full,
+        {FULL,
          {.members = WEIR_POLICY_LATE_NS},
          {DAY, 7, WEIR_SECONDS(1800), WEIR_LATE_DROP, 3, 0},
          WEIR_OK},
         /* Contradictions. */
-        {full,
+        {FULL,
          {.members = WEIR_POLICY_ARCHIVE_NS | WEIR_POLICY_ARCHIVE_COUNT, .archive_count = 1},
          {0},
          WEIR_EINVAL},
-        {full, {.members = WEIR_POLICY_LATE | WEIR_POLICY_LATE_NS, .late_ns = 1}, {0}, WEIR_EINVAL},
+        {FULL, {.members = WEIR_POLICY_LATE | WEIR_POLICY_LATE_NS, .late_ns = 1}, {0}, WEIR_EINVAL},
         {{0}, {.archive_count = 1}, {0}, WEIR_EINVAL},
         {{0}, {.late_ns = 1}, {0}, WEIR_EINVAL},
     };
