@@ -9,8 +9,10 @@
 
 static struct weir_job_schedule_options options_of(const struct place *place)
 {
-    const struct weir_job_schedule_options options = {
-        .name = place->more[0], .tube = place->tube, .interval_ns = HOUR, .body = {"x", 1}};
+    const struct weir_job_schedule_options options = {.name = place->more[0],
+                                                      .tube = place->tube,
+                                                      .interval_ns = HOUR,
+                                                      .body = {.data = "x", .size = 1}};
     return options;
 }
 

@@ -8,8 +8,10 @@
 
 static struct weir_job_schedule_options every_second(void)
 {
-    return (struct weir_job_schedule_options){
-        .name = "s", .tube = TUBE, .interval_ns = WEIR_SECONDS(1), .body = {"x", 1}};
+    return (struct weir_job_schedule_options){.name = "s",
+                                              .tube = TUBE,
+                                              .interval_ns = WEIR_SECONDS(1),
+                                              .body = {.data = "x", .size = 1}};
 }
 
 /* Of cron. */
