@@ -47,7 +47,7 @@ int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
     const char *end = told.size > 0 && next[told.size - 1] == '\0' ? next + told.size : next;
 #define TAKE(name, kind, limit, feature)                                                           \
     body.name = next == end ? "" : next;                                                           \
-    next += next == end ? 0 : strlen(next) + 1;
+    next = next == end ? end : next + strlen(next) + 1;
     WEIRI_TOLD_FIELDS(TAKE)
     *ret_body = body;
     return code;
