@@ -114,6 +114,22 @@ extern const char weiri_damage_reason[];
 enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_job_step *step,
                                  struct weiri_now now, struct weiri_effects *effects);
 
+/* What becomes of a put whose key a job has: a plain function of the mode and of that job. */
+
+enum weiri_duplicate_action {
+    WEIRI_DUPLICATE_PUT,     /* the key is free: a job is put, and has it */
+    WEIRI_DUPLICATE_REFUSE,  /* nothing changes, and the put fails */
+    WEIRI_DUPLICATE_NOTHING, /* nothing changes */
+    WEIRI_DUPLICATE_EARLIER, /* the job has the earlier of both run times */
+    WEIRI_DUPLICATE_RENEW,   /* the job becomes the new one */
+    WEIRI_DUPLICATE_AFTER    /* the job runs once more after this run, as the new one */
+};
+
+/* older is the state of the job that had the key last; one that is due is ready. It is 0 for one
+ * that has ended: is_throttled tells whether its key is not free yet. */
+enum weiri_duplicate_action weiri_duplicate_decide(enum weir_duplicate mode,
+                                                   enum weir_job_state older, bool is_throttled);
+
 /* A put of one job to run at run_at_ns: an event of the job that has or had its key. row is that
  * job with its key; all zero: there is none, or the put has no key; facts.state is WEIRI_JOB_GONE
  * where only a throttled key is left. The run time of a put at once is not before the last one of
