@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
-#include "jobs/sqlite/tube.h"
 #include "jobs/sqlite/write.h"
 
 struct change_request {

@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/attempts.h"
-
+/* The history of jobs: their attempts. */
 #include <stdio.h>
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/attempts.h"
+#include "jobs/sqlite/row.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

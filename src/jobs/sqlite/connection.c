@@ -16,6 +16,12 @@
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
 
+const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
+#define TEXT(name, text) [WEIRI_SQL_##name] = (text),
+    WEIRI_SQL_MAP(TEXT)
+#undef TEXT
+};
+
 /* A database file is foreign data: no code in it may run. NO_CKPT_ON_CLOSE, because every
  * checkpoint must be under the store's lock. */
 static const struct {

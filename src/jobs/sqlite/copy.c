@@ -73,7 +73,7 @@ int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connectio
 }
 
 /* The wall time at which a lease ends. One of an earlier boot has ended, though no writer has
- * noticed yet (boot.h). */
+ * noticed yet (store.c). */
 static int64_t find_end(const struct weiri_reading *reading, const struct weiri_job_facts *facts)
 {
     int64_t left_ns = weiri_time_sub(facts->lease_ns, weiri_store_lease_now(reading->store));

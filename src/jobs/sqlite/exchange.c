@@ -1,17 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Settling reservations and making others. */
+#include "jobs/sqlite/exchange.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/commit.h"
-#include "jobs/sqlite/policies.h"
-#include "jobs/sqlite/reserve.h"
-#include "jobs/sqlite/row.h"
-#include "jobs/sqlite/schedules.h"
-#include "jobs/sqlite/tube.h"
 
 /* Archived jobs that are deleted when one is added. */
 enum {
@@ -139,15 +134,6 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     return code;
 }
 
-/* Finds when the pause of a tube ends; 0: it is not paused. */
-static int find_pause(struct weiri_store *store, int64_t tube, int64_t now_ns, int64_t *ret_until)
-{
-    int64_t until = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
-    *ret_until = code == SQLITE_OK && until > now_ns ? until : 0;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
 static int collect(struct weiri_store *store, struct exchange_request *request,
                    struct weiri_tally *tally, struct weiri_now now)
 {
@@ -164,7 +150,7 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
     if (code != SQLITE_OK || exchange->wanted == 0) {
         return code;
     }
-    code = find_pause(store, tube, now.wall_ns, &record.paused_until_ns);
+    code = weiri_tube_pause(&store->writer, tube, now.wall_ns, &record.paused_until_ns);
     if (code == SQLITE_OK) {
         code = weiri_policy_find(&store->writer, tube, &policy);
         record.policy = policy.policy;

@@ -11,7 +11,6 @@
 #include "base/time.h"
 #include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/row.h"
-#include "jobs/sqlite/tube.h"
 
 /* What one transaction goes through: jobs, bytes of bodies, of which the last job may have more,
  * and numbers. */

@@ -9,7 +9,6 @@
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
-#include "jobs/sqlite/tube.h"
 
 /* --- tubes --- */
 
@@ -44,16 +43,9 @@ static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, boo
         .ready_since_ns =
             due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns};
     memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
-    if (has_pauses) {
-        int64_t tube = sqlite3_column_int64(statement, 0);
-        int64_t until = 0;
-        int code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
-        if (code != SQLITE_OK && code != SQLITE_DONE) {
-            return code;
-        }
-        ret_counts->paused_until_ns = until > reading->now_ns ? until : 0;
-    }
-    return SQLITE_OK;
+    return has_pauses ? weiri_tube_pause(reading->reader, sqlite3_column_int64(statement, 0),
+                                         reading->now_ns, &ret_counts->paused_until_ns)
+                      : SQLITE_OK;
 }
 
 /* The tubes of a name; NULL: all. */

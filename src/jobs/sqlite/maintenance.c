@@ -167,8 +167,8 @@ static int note_stamp(struct weiri_store *own, void *arg)
     return SQLITE_OK;
 }
 
-/* Writes the database anew without its free pages, and copies it over the old one. Readers may put
- * the copying off. */
+/* Writes the database anew without its free pages, and copies it over the old one; then a stamp.
+ * Readers may put the copying off. */
 static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_error)
 {
     struct weiri_remark remark = {.after = NULL};
@@ -186,7 +186,7 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
         weiri_lock_file_unlock(&own->lock_file);
     }
     weiri_write_say(own, &remark);
-    return status;
+    return status == WEIR_OK ? change(own, note_stamp, NULL, ret_error) : status;
 }
 
 enum weir_status weiri_store_shrink(void *arg, uint64_t *ret_before, uint64_t *ret_after,
@@ -200,9 +200,6 @@ enum weir_status weiri_store_shrink(void *arg, uint64_t *ret_before, uint64_t *r
     }
     uint64_t before = size_of(store->path);
     status = vacuum(&own, ret_error);
-    if (status == WEIR_OK) {
-        status = change(&own, note_stamp, NULL, ret_error);
-    }
     close_own(&own);
     if (status == WEIR_OK) {
         *ret_before = before;
@@ -235,10 +232,7 @@ enum weir_status weiri_store_repair(void *arg, struct weir_repair_counts *ret_co
         status = change(&own, check_stretch, &stretch, ret_error);
     }
     /* Repairs of damaged indexes, this one or an earlier one, left their pages unused. */
-    if (status == WEIR_OK) {
-        status = vacuum(&own, ret_error);
-        status = status == WEIR_OK ? change(&own, note_stamp, NULL, ret_error) : status;
-    }
+    status = status == WEIR_OK ? vacuum(&own, ret_error) : status;
     close_own(&own);
     *ret_counts = status == WEIR_OK ? counts : *ret_counts;
     return status;

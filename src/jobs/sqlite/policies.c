@@ -7,7 +7,6 @@
 #include "jobs/core/policy.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/tube.h"
 #include "jobs/sqlite/write.h"
 
 enum {

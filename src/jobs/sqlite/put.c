@@ -12,7 +12,6 @@
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
-#include "jobs/sqlite/tube.h"
 
 /* A put of very many jobs is cut into transactions, each of a multiple of CUT_JOBS but for the
  * last, so that others can write in between. */

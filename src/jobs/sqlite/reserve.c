@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/reserve.h"
+#include "jobs/sqlite/exchange.h"
 
 #include "base/alloc.h"
 #include "base/time.h"

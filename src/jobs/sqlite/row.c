@@ -3,7 +3,6 @@
 #include "jobs/sqlite/row.h"
 
 #include "base/time.h"
-#include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/write.h"
 
 /* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
@@ -12,6 +11,37 @@
 struct weiri_now weiri_store_times(const struct weiri_store *store)
 {
     return (struct weiri_now){weiri_store_now(store), weiri_store_lease_now(store)};
+}
+
+int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube)
+{
+    return weiri_sql_number(connection, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES(name), ret_tube);
+}
+
+int weiri_tube_add(struct weiri_store *store, const char *name, int64_t *ret_tube)
+{
+    int code = weiri_tube_find(&store->writer, name, ret_tube);
+    if (code == SQLITE_DONE) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name));
+        *ret_tube = sqlite3_last_insert_rowid(store->writer.db);
+    }
+    return code;
+}
+
+int weiri_tube_last(struct weiri_store *store, int64_t tube, int64_t *ret_last_ns)
+{
+    int code =
+        weiri_sql_number(&store->writer, WEIRI_SQL_LAST_RUN, WEIRI_VALUES(tube), ret_last_ns);
+    return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+}
+
+int weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns,
+                     int64_t *ret_until_ns)
+{
+    int64_t until = 0;
+    int code = weiri_sql_number(connection, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
+    *ret_until_ns = code == SQLITE_OK && until > now_ns ? until : 0;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 int weiri_row_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row)

@@ -27,6 +27,19 @@ struct weiri_tally {
 /* The time of the store's clocks. */
 struct weiri_now weiri_store_times(const struct weiri_store *store);
 
+/* The number of a tube. SQLITE_OK: found; SQLITE_DONE: it never had a job or a schedule. */
+int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
+
+/* Finds a tube, or adds it, inside a transaction. */
+int weiri_tube_add(struct weiri_store *store, const char *name, int64_t *ret_tube);
+
+/* Finds the latest run time of the tube's jobs that were put to run at once. */
+int weiri_tube_last(struct weiri_store *store, int64_t tube, int64_t *ret_last_ns);
+
+/* Finds when the pause of a tube ends; 0: it is not paused. */
+int weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns,
+                     int64_t *ret_until_ns);
+
 /* Reads the columns WEIRI_SQL_JOB of a statement's row, but for the texts. SQLITE_CORRUPT: they are
  * invalid. */
 int weiri_row_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row);
@@ -62,6 +75,14 @@ int weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum
                       int64_t tube, int64_t until_ns, size_t limit,
                       const struct weiri_job_step *step, struct weiri_now now,
                       const struct weiri_tube_record *record, size_t *ret_count);
+
+/* The attempts of jobs that failed. A row is written in the transaction that settles the run, or
+ * that takes the job back after its lease ended, and is removed with the job. */
+
+/* Adds the attempt that has just ended: the job's row has its start, its owner and its reason. On a
+ * full disk it adds nothing, since settlements must need no space. Returns SQLite's codes. */
+int weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
+                      int64_t now_ns);
 
 /* Writes the counts, and notifies the channels of tubes with news for waiters. The tally is zero
  * then. */

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Firing schedules, and changing them. */
-#include "jobs/sqlite/schedules.h"
+#include "jobs/sqlite/exchange.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/space.h"
-#include "jobs/sqlite/tube.h"
 #include "jobs/sqlite/write.h"
 
 /* Jobs after which a transaction fires no more schedules, so that others can write in between. */
@@ -221,10 +220,6 @@ int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_n
 
 /* --- changing --- */
 
-struct put_request {
-    const struct weiri_schedule_put *put;
-};
-
 static bool is_as_before(const struct schedule_row *row,
                          const struct weir_job_schedule_options *options)
 {
@@ -247,7 +242,7 @@ static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
 
 static int run_put(struct weiri_store *store, void *arg)
 {
-    const struct weiri_schedule_put *put = ((struct put_request *)arg)->put;
+    const struct weiri_schedule_put *put = *(const struct weiri_schedule_put **)arg;
     struct schedule_row row = {.number = 0};
     int64_t tube = 0;
     int64_t next = weiri_firing_first(put->plan, put->options.first_at_ns, weiri_store_now(store));
@@ -272,8 +267,7 @@ static int run_put(struct weiri_store *store, void *arg)
 enum weir_status weiri_store_schedule_put(void *arg, const struct weiri_schedule_put *put,
                                           struct weir_error *ret_error)
 {
-    struct put_request request = {put};
-    return weiri_commit(arg, run_put, &request, ret_error);
+    return weiri_commit(arg, run_put, &put, ret_error);
 }
 
 struct change_request {

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/panic.h"
 #include "jobs/core/number.h"
-#include "jobs/sqlite/boot.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/file.h"
@@ -83,12 +82,63 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return weiri_store_refuse_lock(store, error, ret_error);
 }
 
+/* Each has the name of this boot and the time of leases as parameters. */
+static const char is_begun[] = "SELECT 1 FROM marks WHERE id = 1 AND ?1 IN (name, 'unknown') "
+                               "AND NOT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_reserved "
+                               "WHERE state = 3 AND lease > ?2 + ttr)";
+static const char *const boot_changes[] = {
+    "BEGIN IMMEDIATE",
+    "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3 "
+    "AND (lease > ?2 + ttr OR EXISTS (SELECT 1 FROM marks WHERE id = 1 AND name <> ?1 AND "
+    "'unknown' NOT IN (name, ?1)))",
+    "INSERT OR REPLACE INTO marks(id, name) SELECT 1, ?1 WHERE ?1 <> 'unknown'",
+    "COMMIT",
+};
+
+/* SQLITE_ROW: the statement has a row; SQLITE_DONE: none. */
+static int run_boot(sqlite3 *db, const char *sql, const struct weiri_broker_config *config)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK) { /* a parameter that is not in it is left out */
+        (void)sqlite3_bind_text(statement, 1, config->boot, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(statement, 2, config->lease_now(config->now_arg));
+        code = sqlite3_step(statement);
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* Ends the leases of an earlier boot: their holders are gone, and their times are of no use. Called
+ * by the open that is the only one to write, under the store's lock: two containers of a host may
+ * name its boot differently. Where the boot has no name, a lease is of another one if it ends later
+ * than its job's TTR from now. */
+static enum weir_status begin_boot(const struct weiri_store *store, struct weir_error *ret_error)
+{
+    sqlite3 *db = store->writer.db;
+    int code = run_boot(db, is_begun, store->config);
+    for (size_t i = 0; i < sizeof(boot_changes) / sizeof(boot_changes[0]) && code == SQLITE_DONE;
+         i++) {
+        code = run_boot(db, boot_changes[i], store->config);
+    }
+    enum weir_status status = WEIR_OK;
+    /* Damage is left to the first commit, which can repair it, and to the next open. */
+    if (code != SQLITE_ROW && code != SQLITE_DONE && (code & 0xff) != SQLITE_CORRUPT) {
+        code = weiri_sqlite_refine(db, SQLITE_FCNTL_JOURNAL_POINTER, code);
+        status = weiri_sqlite_fail(ret_error, db, code, store->path);
+    }
+    if (sqlite3_get_autocommit(db) == 0) {
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    return status;
+}
+
 static enum weir_status open_connection(struct weiri_store *store, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_connection_open(
         &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
     if (status == WEIR_OK && !weiri_lock_is_shared(store->lock_file.fd)) {
-        status = weiri_boot_begin(store->writer.db, store->path, store->config, ret_error);
+        status = begin_boot(store, ret_error);
     }
     if (status == WEIR_OK) {
         status = weiri_write_prepare(store, ret_error);
