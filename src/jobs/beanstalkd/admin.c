@@ -100,8 +100,7 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
     struct weiri_cluster *cluster = store;
     struct weiri_array names = {.item_size = sizeof(struct name)};
     struct weiri_queries queries;
-    enum weir_status status =
-        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -195,13 +194,11 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
     } verbs[] = {{WEIR_JOB_READY, WEIRI_PEEK_READY},
                  {WEIR_JOB_DELAYED, WEIRI_PEEK_DELAYED},
                  {WEIR_JOB_BURIED, WEIRI_PEEK_BURIED}};
-    struct weiri_cluster *cluster = store;
     struct weiri_queries queries;
     if (state == WEIR_JOB_RESERVED) {
         return weiri_can_check(&weiri_beanstalkd_ops, WEIR_CAN_RESERVED, ret_error);
     }
-    enum weir_status status =
-        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    enum weir_status status = weiri_queries_init(&queries, store, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

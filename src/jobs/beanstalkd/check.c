@@ -123,7 +123,7 @@ enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
     if (status != WEIR_OK || check->is_over) {
         return status;
     }
-    status = weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
     if (status == WEIR_OK) {
         check_records(cluster, &queries, check);
         weiri_queries_fini(&queries);

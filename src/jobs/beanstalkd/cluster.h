@@ -108,10 +108,6 @@ struct weiri_call {
     struct weiri_parker parker; /* the other thread's; set once all answers are there */
 };
 
-/* Hands the call in and waits for its last answer. */
-void weiri_call_run(struct weiri_call *call);
-/* On the cluster's thread: one answer came. The call may end with the round. */
-void weiri_call_answer(struct weiri_call *call);
 /* On the cluster's thread: advances the calls that wait. Returns when to do so again. */
 int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
 
@@ -157,7 +153,8 @@ struct weiri_queries {
     int64_t check_ns; /* when to ask that next */
 };
 
-/* Space for so many; WEIR_ENOMEM in words. */
+#define WEIRI_ALL_NODES SIZE_MAX
+/* Space for so many, or for one to each node; WEIR_ENOMEM in words. */
 enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
                                     size_t capacity, struct weir_error *ret_error);
 /* Adds one for a node's control connection. */
@@ -171,7 +168,6 @@ void weiri_queries_clear(struct weiri_queries *queries);
 /* The same request to one node, or to all (WEIRI_ALL_NODES). What was asked before is forgotten. */
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
                        const struct weiri_request *request, const char *use);
-#define WEIRI_ALL_NODES SIZE_MAX
 void weiri_queries_fini(struct weiri_queries *queries);
 /* The node of a query. */
 size_t weiri_query_node(const struct weiri_query *query);

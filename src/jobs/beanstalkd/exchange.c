@@ -112,8 +112,7 @@ static enum weir_status check_emptiness(struct weiri_cluster *cluster,
     struct weiri_queries queries;
     struct weir_tube_counts counts;
     size_t away = 0;
-    enum weir_status status =
-        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

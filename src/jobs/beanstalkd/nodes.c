@@ -77,8 +77,7 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
 {
     struct weiri_cluster *cluster = store;
     struct weiri_queries queries;
-    enum weir_status status =
-        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -103,10 +102,8 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
 enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t duration_ns,
                                      struct weir_error *ret_error)
 {
-    struct weiri_cluster *cluster = store;
     struct weiri_queries queries;
-    enum weir_status status =
-        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    enum weir_status status = weiri_queries_init(&queries, store, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

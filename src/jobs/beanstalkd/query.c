@@ -14,7 +14,8 @@
 /* How long what a call can do without is waited for. */
 #define PATIENCE_NS WEIR_MS(200)
 
-void weiri_call_run(struct weiri_call *call)
+/* Hands the call in and waits for its last answer. */
+static void run_call(struct weiri_call *call)
 {
     struct weiri_cluster *cluster = call->cluster;
     if (call->left == 0) {
@@ -31,7 +32,8 @@ void weiri_call_run(struct weiri_call *call)
     }
 }
 
-void weiri_call_answer(struct weiri_call *call)
+/* One answer came. The call may end with the round. */
+static void answer_call(struct weiri_call *call)
 {
     call->left--;
     if (call->left == 0) {
@@ -82,7 +84,7 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
     }
     queries->patient -= query->is_patient;
     plan_check(queries, query->answered_ns);
-    weiri_call_answer(&queries->call);
+    answer_call(&queries->call);
 }
 
 static void send_queries(struct weiri_call *call, int64_t now_ns)
@@ -123,6 +125,7 @@ static int64_t hurry(struct weiri_call *call, int64_t now_ns)
 enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
                                     size_t capacity, struct weir_error *ret_error)
 {
+    capacity = capacity == WEIRI_ALL_NODES ? cluster->options.node_count : capacity;
     *queries = (struct weiri_queries){
         .call = {.cluster = cluster, .begin = send_queries, .advance = hurry},
         .capacity = capacity};
@@ -159,7 +162,7 @@ void weiri_queries_clear(struct weiri_queries *queries)
 void weiri_queries_run(struct weiri_queries *queries)
 {
     queries->call.left = queries->count;
-    weiri_call_run(&queries->call);
+    run_call(&queries->call);
 }
 
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
@@ -264,7 +267,7 @@ static void claim_answered(struct weiri_claim *claim, enum weiri_claim_answer an
         (void)snprintf(claim->reason, sizeof(claim->reason), "%s",
                        why != NULL ? why : "it refuses: the log says why");
     }
-    weiri_call_answer(&call->call);
+    answer_call(&call->call);
 }
 
 static void send_claim(struct weiri_call *call, int64_t now_ns)
@@ -279,7 +282,7 @@ enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
     struct claim_call call = {.call = {.cluster = cluster, .begin = send_claim, .left = 1},
                               .claim = *claim};
     call.claim.done = claim_answered;
-    weiri_call_run(&call.call);
+    run_call(&call.call);
     *claim = call.claim;
     return call.answer;
 }
