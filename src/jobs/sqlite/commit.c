@@ -27,15 +27,6 @@ static struct request *request_of(struct weiri_list *link)
     return WEIRI_CONTAINER(link, struct request, link);
 }
 
-static void move_all(struct weiri_list *from, struct weiri_list *to)
-{
-    while (!weiri_list_is_empty(from)) {
-        struct weiri_list *first = from->next;
-        weiri_list_remove(first);
-        weiri_list_insert_before(to, first);
-    }
-}
-
 /* Writes the result of all requests of a list, and moves them to those that are concluded. */
 static void conclude(struct weiri_list *requests, enum weir_status status,
                      const struct weir_error *error, struct weiri_list *concluded)
@@ -47,7 +38,7 @@ static void conclude(struct weiri_list *requests, enum weir_status status,
             *request->error = *error;
         }
     }
-    move_all(requests, concluded);
+    weiri_list_move(requests, concluded);
 }
 
 /* Answers all requests of a list. They may be freed once the mutex is released. */
@@ -228,7 +219,7 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
     if (!request.is_answered) {
         struct weiri_list batch;
         weiri_list_init(&batch);
-        move_all(&store->requests, &batch);
+        weiri_list_move(&store->requests, &batch);
         store->is_led = true;
         weiri_mutex_unlock(&store->mutex);
         lead(store, &batch, &remark);

@@ -241,10 +241,8 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
             return status;
         }
         request.is_settled = true;
-        while (!weiri_list_is_empty(&request.burials.list)) {
-            struct weiri_list *first = request.burials.list.next;
-            weiri_list_remove(first);
-            weiri_list_insert_before(exchange->buried, first);
+        if (exchange->buried != NULL) {
+            weiri_list_move(&request.burials.list, exchange->buried);
         }
     } while (request.has_more);
     return WEIR_OK;
