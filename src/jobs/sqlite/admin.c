@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/write.h"
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 
 #include <stdint.h>
 #include <string.h>

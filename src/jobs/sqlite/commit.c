@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/store.h"
 
 #include "base/error.h"
 #include "base/time.h"

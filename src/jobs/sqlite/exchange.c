@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/commit.h"
 
 /* Archived jobs that are deleted when one is added. */
 enum {

@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/store.h"
 
 static int run_name(struct weiri_store *store, void *ret_name)
 {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/core/policy.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/write.h"
 

@@ -9,7 +9,6 @@
 #include "base/time.h"
 #include "jobs/core/when.h"
 #include "jobs/sqlite/body.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
 

@@ -23,7 +23,7 @@ struct weiri_put_request {
 };
 
 /* Puts jobs in an open transaction; count is less than all where the store's put_ns has passed. A
- * function of commit.h. */
+ * function of weiri_commit(). */
 int weiri_put_run(struct weiri_store *store, void *request);
 /* The same, but of a put that fails or is refused nothing is left in the transaction. */
 int weiri_put_run_whole(struct weiri_store *store, void *request);

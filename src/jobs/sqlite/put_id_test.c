@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/put.h"
 #include "support/jobs.h"
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 #include "support/small_disk.h"

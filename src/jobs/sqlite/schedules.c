@@ -10,7 +10,6 @@
 #include "base/time.h"
 #include "jobs/core/firing.h"
 #include "jobs/sqlite/body.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/write.h"
 

@@ -14,8 +14,8 @@
 #include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/lock_file.h"
 
-/* An open store: one connection that writes, used by the leader (commit.h), and connections that
- * read, one for each reading call.
+/* An open store: one connection that writes, used by the leader (weiri_commit()), and connections
+ * that read, one for each reading call.
  *
  * The mutex is held for list operations only, never during I/O; it is the only lock of this folder.
  */
@@ -102,6 +102,21 @@ WEIR_NODISCARD enum weir_status weiri_number_parse(const char *name, const char 
                                                    int64_t *ret_number,
                                                    struct weir_error *ret_error);
 void weiri_number_format(int64_t number, struct weir_job_id *ret_id);
+
+/* Group commit. A thread that writes adds a request to a list. If there is no leader, it becomes
+ * the leader: it takes all requests, runs them in one transaction with one fsync under the store's
+ * lock, and answers them. No request is answered with WEIR_OK before it is on stable storage.
+ *
+ * If a transaction of several requests fails, each is run again alone, so that a request that
+ * cannot succeed makes no other fail. */
+
+/* Changes the database inside a transaction. Returns one of SQLite's codes; any but SQLITE_OK
+ * undoes the transaction. The function may be called again after that, so it first resets its
+ * results. */
+typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
+
+WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
+                                             void *arg, struct weir_error *ret_error);
 
 /* Jobs that the store itself buries in a transaction. */
 struct weiri_burials {

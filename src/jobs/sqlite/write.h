@@ -6,7 +6,7 @@
 #include "jobs/sqlite/store.h"
 
 /* One transaction that writes: lock, begin, changes, end, checkpoint, unlock, flush. Its user is
- * the leader of a group commit (commit.h), or one that the program itself opened (transaction.c).
+ * the leader of a group commit (commit.c), or one that the program itself opened (transaction.c).
  */
 
 /* A message about a write. It is logged after the lock is released, as a callback may take long. */
