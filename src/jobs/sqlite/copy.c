@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/copy.h"
+#include "jobs/sqlite/read.h"
 
 #include <string.h>
 

@@ -9,8 +9,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/copy.h"
-#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/read.h"
 
 /* What one transaction goes through: jobs, bytes of bodies, of which the last job may have more,
  * and numbers. */

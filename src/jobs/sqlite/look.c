@@ -5,10 +5,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
-#include "jobs/sqlite/row.h"
 
 /* --- tubes --- */
 

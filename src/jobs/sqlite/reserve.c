@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "jobs/sqlite/copy.h"
+#include "jobs/sqlite/read.h"
 
 /* Jobs read at a time. */
 enum {
