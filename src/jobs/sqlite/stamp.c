@@ -72,10 +72,8 @@ static int distance(uint32_t from, uint32_t to)
 
 void weiri_stamp_forget(struct weiri_store *store)
 {
-    int user_version = 0;
-    int code = weiri_schema_read_user_version(store->writer.db, &user_version);
     uint32_t noted = weiri_lock_file_noted(store->lock_file.fd);
-    if (code == SQLITE_OK && distance((uint32_t)weiri_schema_stamp_of(user_version), noted) > 0) {
+    if (weiri_stamp_load(store) == SQLITE_OK && distance(store->stamp, noted) > 0) {
         weiri_lock_file_note(&store->lock_file, 0);
     }
 }
