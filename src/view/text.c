@@ -169,42 +169,21 @@ bool text_read_base64(const char *text, size_t size, char *bytes, size_t *ret_si
     return true;
 }
 
-bool text_read_late(const char *text, uint32_t *ret_late)
-{
-    uint32_t late = WEIR_LATE_RUN;
-    while (late <= WEIR_LATE_DROP && strcmp(text, weir_late_name((enum weir_late)late)) != 0) {
-        late++;
+/* Reads the name of a value, from the first to the last. A text that is none leaves the result. */
+#define READER(reader, type, first, last, name)                                                    \
+    bool reader(const char *text, type *ret_value)                                                 \
+    {                                                                                              \
+        type value = first;                                                                        \
+        while (value <= last && strcmp(text, name(value)) != 0) {                                  \
+            value++;                                                                               \
+        }                                                                                          \
+        *ret_value = value <= last ? value : *ret_value;                                           \
+        return value <= last;                                                                      \
     }
-    *ret_late = late;
-    return late <= WEIR_LATE_DROP;
-}
 
-bool text_read_mode(const char *text, enum weir_duplicate *ret_mode)
-{
-    enum weir_duplicate mode = WEIR_DUPLICATE_REFUSE;
-    while (mode <= WEIR_DUPLICATE_AGAIN && strcmp(text, weir_duplicate_name(mode)) != 0) {
-        mode++;
-    }
-    *ret_mode = mode <= WEIR_DUPLICATE_AGAIN ? mode : *ret_mode;
-    return mode <= WEIR_DUPLICATE_AGAIN;
-}
-
-bool text_read_missed(const char *text, enum weir_missed *ret_missed)
-{
-    enum weir_missed missed = WEIR_MISSED_ONCE;
-    while (missed <= WEIR_MISSED_ALL && strcmp(text, weir_missed_name(missed)) != 0) {
-        missed++;
-    }
-    *ret_missed = missed <= WEIR_MISSED_ALL ? missed : *ret_missed;
-    return missed <= WEIR_MISSED_ALL;
-}
-
-bool text_read_state(const char *text, enum weir_job_state *ret_state)
-{
-    enum weir_job_state state = WEIR_JOB_DELAYED;
-    while (state <= WEIR_JOB_ARCHIVED && strcmp(text, weir_job_state_name(state)) != 0) {
-        state++;
-    }
-    *ret_state = state <= WEIR_JOB_ARCHIVED ? state : *ret_state;
-    return state <= WEIR_JOB_ARCHIVED;
-}
+READER(text_read_late, uint32_t, WEIR_LATE_RUN, WEIR_LATE_DROP, weir_late_name)
+READER(text_read_mode, enum weir_duplicate, WEIR_DUPLICATE_REFUSE, WEIR_DUPLICATE_AGAIN,
+       weir_duplicate_name)
+READER(text_read_missed, enum weir_missed, WEIR_MISSED_ONCE, WEIR_MISSED_ALL, weir_missed_name)
+READER(text_read_state, enum weir_job_state, WEIR_JOB_DELAYED, WEIR_JOB_ARCHIVED,
+       weir_job_state_name)
