@@ -140,10 +140,11 @@ static void reserved_refused(struct place *place)
                  WEIR_ENOTSUP);
 }
 
-TEST_BROKERS(reserved, "a job that runs is shown with its worker")
+/* Runs a job that looks at itself. */
+static void look_at_one(enum place_kind kind, void (*during)(weir_context *, struct runs *))
 {
     struct place place;
-    struct runs runs = {.during = look_during, .arg = &place};
+    struct runs runs = {.during = during, .arg = &place};
     if (!place_open_that_can(&place, kind, WEIR_CAN_RESERVED, reserved_refused)) {
         return;
     }
@@ -151,6 +152,11 @@ TEST_BROKERS(reserved, "a job that runs is shown with its worker")
     place_consume(&place, &runs, 1, 1, 0);
     CHECK_INT(runs.count, ==, 1);
     place_close(&place);
+}
+
+TEST_BROKERS(reserved, "a job that runs is shown with its worker")
+{
+    look_at_one(kind, look_during);
 }
 
 static void progress_during(weir_context *context, struct runs *runs)
@@ -170,13 +176,5 @@ static void progress_during(weir_context *context, struct runs *runs)
 
 TEST_BROKERS(progress, "what a handler tells of its progress is shown while it runs")
 {
-    struct place place;
-    struct runs runs = {.during = progress_during, .arg = &place};
-    if (!place_open_that_can(&place, kind, WEIR_CAN_RESERVED, reserved_refused)) {
-        return;
-    }
-    place_put(&place, "job", NULL, NULL);
-    place_consume(&place, &runs, 1, 1, 0);
-    CHECK_INT(runs.count, ==, 1);
-    place_close(&place);
+    look_at_one(kind, progress_during);
 }

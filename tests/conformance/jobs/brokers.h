@@ -97,6 +97,13 @@ static inline void place_wait(weir_consumer *consumer)
     weir_consumer_free(consumer);
 }
 
+/* Ends a consumer once what it has begun is over. */
+static inline void place_end(weir_consumer *consumer)
+{
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    place_wait(consumer);
+}
+
 /* Consumes until the tube is empty. */
 static inline void place_consume(const struct place *place, struct runs *runs, uint32_t workers,
                                  uint32_t attempts_max, int64_t retry_ns)

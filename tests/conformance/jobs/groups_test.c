@@ -78,12 +78,6 @@ static void await_begun(const struct crew *crew, int count)
     }
 }
 
-static void end(weir_consumer *consumer)
-{
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
-}
-
 TEST_BROKERS(limited, "a full group is passed over by all consumers, and the next of it runs when "
                       "one has ended")
 {
@@ -106,8 +100,8 @@ TEST_BROKERS(limited, "a full group is passed over by all consumers, and the nex
     CHECK_PLACE(&place, 0, 3, 6, 0);
     crew.may_end = 9;
     await_begun(&crew, 9);
-    end(consumers[0]);
-    end(consumers[1]);
+    place_end(consumers[0]);
+    place_end(consumers[1]);
     CHECK_INT(place_counts(&place).done, ==, 9);
     weir_broker_close(other.broker);
     place_close(&place);
@@ -161,7 +155,7 @@ TEST_BROKERS(changed, "a limit that is raised or taken back counts at once; a lo
     await_begun(&crew, 4);
     CHECK_PLACE(&place, 0, 0, 4, 0);
     crew.may_end = 4;
-    end(consumer);
+    place_end(consumer);
     place_close(&place);
 }
 

@@ -100,8 +100,7 @@ TEST_BROKERS(ready, "a put with the key of a job that is ready: refused, or that
         while (runs.ends[WEIR_RUN_RETRY] == 0) {
             (void)sched_yield();
         }
-        CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-        place_wait(consumer);
+        place_end(consumer);
         CHECK_PLACE(&place, 1, 0, 0, 0);
         /* Brought forward it is ready, and has its attempt. */
         meet(&place, WEIR_DUPLICATE_KEEP, "x", 0, &id, false);
@@ -339,7 +338,6 @@ TEST_BROKERS(one, "at most one job with a key waits or runs, however many put an
     }
     struct weir_tube_counts counts = place_counts(&race.place);
     CHECK_INT(counts.delayed + counts.ready + counts.reserved, <=, 1);
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
+    place_end(consumer);
     place_close(&race.place);
 }

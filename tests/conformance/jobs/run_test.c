@@ -24,8 +24,7 @@ TEST_BROKERS(runs_each_once, "each job runs once, whatever the consumers, and is
     static struct runs rest;
     place_consume(&place, &rest, 1, 0, 0);
     for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(weir_consumer_end(consumers[i], WEIR_END_FINISH, 0, NULL), WEIR_OK);
-        place_wait(consumers[i]);
+        place_end(consumers[i]);
     }
     weir_broker_close(other.broker);
     int seen[100] = {0};
@@ -242,8 +241,7 @@ _Noreturn static void work_in_child(struct place *place, int channel[2])
     }
     char byte = (char)('0' + outcome);
     CHECK(write(channel[1], &byte, 1) == 1);
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
+    place_end(consumer);
     weir_broker_close(place->broker);
     test_end_child();
 }
@@ -325,8 +323,7 @@ TEST_BROKERS(fences, "a worker whose reservation has ended cannot settle its job
     while (runs.ends[WEIR_RUN_DONE] == 0) {
         (void)sched_yield();
     }
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
+    place_end(consumer);
     CHECK_INT(runs.count, ==, 1);
     CHECK_INT(runs.run[0].attempts, ==, 2);
     CHECK(kill(child.pid, SIGCONT) == 0);

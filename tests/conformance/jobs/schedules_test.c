@@ -77,8 +77,7 @@ static void consume_one(const struct place *place, struct runs *runs)
     while (runs->ends[WEIR_RUN_DONE] == 0) {
         (void)sched_yield();
     }
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
+    place_end(consumer);
 }
 
 TEST_BROKERS(keeps,
@@ -200,8 +199,7 @@ TEST_BROKERS(alone, "without overlap no firing puts a job while the last one has
     while (see(&place).schedule.skipped < 3) {
         (void)sched_yield();
     }
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
+    place_end(consumer);
     CHECK_PLACE(&place, 0, 1, 0, 0);
     CHECK_INT(runs.count, ==, 0);
     CHECK_INT(see(&place).schedule.fired, ==, 1);

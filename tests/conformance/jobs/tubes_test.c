@@ -34,8 +34,7 @@ TEST_BROKERS(pauses, "nothing of a tube that is paused is reserved until it is r
     while (runs.ends[WEIR_RUN_DONE] < 2) {
         (void)sched_yield();
     }
-    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
-    place_wait(consumer);
+    place_end(consumer);
     CHECK_INT(place_counts(&place).paused_until_ns, ==, 0);
     place_close(&place);
 }
