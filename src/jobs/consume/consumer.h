@@ -150,7 +150,7 @@ void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uin
 void weiri_fetcher_main(void *consumer);
 /* Makes the fetcher check the state again, unless it waits in the broker. */
 void weiri_fetcher_notify_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex);
-/* The same wherever it is, if that is needed, and unlocks the mutex. */
+/* The same, if that is needed, also while it waits in the broker; unlocks the mutex. */
 void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
     WEIRI_RELEASE(consumer->mutex);
 
