@@ -27,7 +27,7 @@ static enum weir_status check_ids(const char *const *ids, size_t count,
 static enum weir_status change_ids(weir_broker *broker, const struct weiri_change *change,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, WEIRI_WRITES, ret_error);
     if (status == WEIR_OK) {
         status = check_ids(change->ids, change->count, ret_error);
     }
@@ -72,10 +72,8 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
                                       const char *tube, enum weir_status *ret_statuses,
                                       struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_MOVE_IDS, ret_error);
-    }
+    enum weir_status status =
+        weiri_broker_enter_tube(broker, WEIRI_WRITES | WEIRI_CAN(MOVE_IDS), tube, ret_error);
     const struct weiri_change change = {
         .tube = tube, .ids = ids, .count = count, .statuses = ret_statuses};
     return status == WEIR_OK ? change_ids(broker, &change, ret_error) : status;
@@ -84,10 +82,8 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
 enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                     struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("path", path, ret_error);
-    }
+    enum weir_status status =
+        weiri_broker_enter_for(broker, WEIRI_CAN(BACKUP), "path", path != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -98,14 +94,13 @@ enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                           "ends unlike the files beside a store",
                           path);
     }
-    status = weiri_can_check(broker->ops, WEIR_CAN_BACKUP, ret_error);
-    return status == WEIR_OK ? broker->ops->backup(broker->store, path, ret_error) : status;
+    return broker->ops->backup(broker->store, path, ret_error);
 }
 
 enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     return status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_NODES)
                ? broker->ops->nodes(broker->store, fn, arg, ret_error)
                : status;
@@ -114,7 +109,7 @@ enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *
 enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn, void *arg,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     struct weiri_check check = {.fn = fn, .arg = arg};
     return status == WEIR_OK ? broker->ops->check(broker->store, &check, ret_error) : status;
 }
@@ -139,12 +134,10 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
                                   weir_job_fn *fn, void *arg, struct weir_error *ret_error)
 {
     struct weir_job_filter copy;
-    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
+    enum weir_status status =
+        weiri_broker_enter_for(broker, WEIRI_CAN(LIST), "fn", fn != NULL, ret_error);
     if (status == WEIR_OK) {
         status = check_filter(filter, &copy, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_LIST, ret_error);
     }
     return status == WEIR_OK ? broker->ops->list(broker->store, &copy, fn, arg, ret_error) : status;
 }
@@ -152,11 +145,8 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
 enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_attempt_fn *fn,
                                       void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, false, id == NULL ? "id" : "fn",
-                                                     id != NULL && fn != NULL, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_ATTEMPTS, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_for(
+        broker, WEIRI_CAN(ATTEMPTS), id == NULL ? "id" : "fn", id != NULL && fn != NULL, ret_error);
     return status == WEIR_OK ? broker->ops->attempts(broker->store, id, fn, arg, ret_error)
                              : status;
 }
@@ -165,11 +155,8 @@ enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *
                                      struct weir_error *ret_error)
 {
     enum weir_status status =
-        weiri_broker_enter_for(broker, false, id == NULL ? "id" : "ret_was_put",
+        weiri_broker_enter_for(broker, WEIRI_CAN(WAS_PUT), id == NULL ? "id" : "ret_was_put",
                                id != NULL && ret_was_put != NULL, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_WAS_PUT, ret_error);
-    }
     return status == WEIR_OK ? broker->ops->was_put(broker->store, id, ret_was_put, ret_error)
                              : status;
 }
@@ -192,7 +179,7 @@ static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration
 enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
+    enum weir_status status = weiri_broker_enter_tube(broker, WEIRI_WRITES, tube, ret_error);
     if (status == WEIR_OK) {
         status = weiri_check_number("duration_ns", duration_ns, 0, WEIR_FOREVER, ret_error);
     }
@@ -208,11 +195,8 @@ enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_
 enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_counts *ret_counts,
                                     struct weir_error *ret_error)
 {
-    enum weir_status status =
-        weiri_broker_enter_for(broker, true, "ret_counts", ret_counts != NULL, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(REPAIR),
+                                                     "ret_counts", ret_counts != NULL, ret_error);
     return status == WEIR_OK ? broker->ops->repair(broker->store, ret_counts, ret_error) : status;
 }
 
@@ -220,10 +204,8 @@ enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, u
                                     struct weir_error *ret_error)
 {
     uint64_t ignored[2];
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
-    }
+    enum weir_status status =
+        weiri_broker_enter(broker, WEIRI_WRITES | WEIRI_CAN(REPAIR), ret_error);
     return status == WEIR_OK
                ? broker->ops->shrink(broker->store, ret_before == NULL ? &ignored[0] : ret_before,
                                      ret_after == NULL ? &ignored[1] : ret_after, ret_error)

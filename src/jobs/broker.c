@@ -118,11 +118,11 @@ static enum weir_status check_cluster_options(const weir_broker *broker,
                                               struct weir_error *ret_error)
 {
     if ((broker->config.flags & WEIR_BROKER_SHARED) != 0) {
-        return weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
+        return weiri_can_check(broker->ops, WEIRI_CAN(REPAIR), ret_error);
     }
     return broker->config.durability == WEIR_DURABILITY_DEFAULT
                ? WEIR_OK
-               : weiri_can_check(broker->ops, WEIR_CAN_DURABILITY, ret_error);
+               : weiri_can_check(broker->ops, WEIRI_CAN(DURABILITY), ret_error);
 }
 
 /* Opens a store at a parsed URL. */
@@ -211,7 +211,7 @@ enum weir_status weir_broker_close(weir_broker *broker)
     return WEIR_OK;
 }
 
-enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
+enum weir_status weiri_broker_enter(const weir_broker *broker, uint32_t needs,
                                     struct weir_error *ret_error)
 {
     weiri_error_clear(ret_error);
@@ -223,24 +223,23 @@ enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
                           "the broker was opened by process %ld: fork before you open one, or exec",
                           (long)broker->pid);
     }
-    if (is_writing && (broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {
+    if ((needs & WEIRI_WRITES) != 0 && (broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {
         return weiri_fail(ret_error, WEIR_EACCESS, "the broker was opened read-only");
     }
-    return WEIR_OK;
+    return weiri_can_check(broker->ops, needs & ~WEIRI_WRITES, ret_error);
 }
 
-enum weir_status weiri_broker_enter_for(const weir_broker *broker, bool is_writing,
-                                        const char *name, bool is_given,
-                                        struct weir_error *ret_error)
+enum weir_status weiri_broker_enter_for(const weir_broker *broker, uint32_t needs, const char *name,
+                                        bool is_given, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, needs, ret_error);
     return status == WEIR_OK && !is_given ? weiri_check_given(name, NULL, ret_error) : status;
 }
 
-enum weir_status weiri_broker_enter_tube(const weir_broker *broker, bool is_writing,
+enum weir_status weiri_broker_enter_tube(const weir_broker *broker, uint32_t needs,
                                          const char *tube, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, needs, ret_error);
     return status == WEIR_OK ? weiri_tube_check(tube, ret_error) : status;
 }
 
@@ -292,7 +291,7 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
 {
     bool is_each = false;
     *ret_put = (struct weiri_put){.count = 0};
-    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
+    enum weir_status status = weiri_broker_enter_tube(broker, WEIRI_WRITES, tube, ret_error);
     if (status == WEIR_OK) {
         status = check_bodies(broker, bodies, count, &is_each, ret_error);
     }
@@ -333,7 +332,7 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
 enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,
                                   size_t *ret_count, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
+    enum weir_status status = weiri_broker_enter_tube(broker, WEIRI_WRITES, tube, ret_error);
     return status == WEIR_OK ? broker->ops->kick(broker->store, tube, count, ret_count, ret_error)
                              : status;
 }
@@ -341,7 +340,7 @@ enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t 
 enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
                                    void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK && tube != NULL) {
         status = weiri_tube_check(tube, ret_error);
     }
@@ -352,7 +351,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
                                   size_t limit, weir_job_fn *fn, void *arg,
                                   struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
@@ -367,7 +366,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
 enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
                                      void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, false, id == NULL ? "id" : "fn",
+    enum weir_status status = weiri_broker_enter_for(broker, 0, id == NULL ? "id" : "fn",
                                                      id != NULL && fn != NULL, ret_error);
     return status == WEIR_OK ? broker->ops->peek_id(broker->store, id, fn, arg, ret_error) : status;
 }

@@ -27,15 +27,18 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
 /* Whether this process opened the broker. */
 bool weiri_broker_is_ours(const weir_broker *broker);
 
-/* The checks that every public call begins with. Empties ret_error. */
-enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
+/* What a call needs beside features: that the broker may write. */
+#define WEIRI_WRITES (1U << 31)
+
+/* The checks that every public call begins with. Empties ret_error. needs: WEIRI_WRITES, or 0, and
+ * WEIRI_CAN()s. */
+enum weir_status weiri_broker_enter(const weir_broker *broker, uint32_t needs,
                                     struct weir_error *ret_error);
 
 /* The same, and that an argument is given, or a tube's name is one. */
-enum weir_status weiri_broker_enter_for(const weir_broker *broker, bool is_writing,
-                                        const char *name, bool is_given,
-                                        struct weir_error *ret_error);
-enum weir_status weiri_broker_enter_tube(const weir_broker *broker, bool is_writing,
+enum weir_status weiri_broker_enter_for(const weir_broker *broker, uint32_t needs, const char *name,
+                                        bool is_given, struct weir_error *ret_error);
+enum weir_status weiri_broker_enter_tube(const weir_broker *broker, uint32_t needs,
                                          const char *tube, struct weir_error *ret_error);
 
 /* The checks of weir_broker_put(), and its arguments with defaults filled in. ret_put->each is the

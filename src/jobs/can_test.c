@@ -54,7 +54,7 @@ static const char *const texts[] = {
 TEST(functions, "a backend has the functions of its features, and no others")
 {
     const struct weiri_broker_ops *backends[] = {&weiri_sqlite_ops, &weiri_beanstalkd_ops};
-    CHECK(FEATURE_COUNT <= 32);
+    CHECK(FEATURE_COUNT <= 31); /* of 32 bits one is WEIRI_WRITES */
     for (size_t b = 0; b < 2; b++) {
         for (size_t i = 0; i < FEATURE_COUNT; i++) {
             CHECK(has(backends[b], (enum weir_feature)i) == ((backends[b]->can >> i & 1) != 0));

@@ -13,9 +13,9 @@ enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char
         weiri_check_given("to", to, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = weiri_broker_enter(from, true, ret_error);
+    enum weir_status status = weiri_broker_enter(from, WEIRI_WRITES, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_broker_enter_tube(to, true, tube, ret_error);
+        status = weiri_broker_enter_tube(to, WEIRI_WRITES, tube, ret_error);
     }
     if (status == WEIR_OK && from == to) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "from and to are one broker: expected two");

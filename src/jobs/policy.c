@@ -6,21 +6,14 @@
 #include "jobs/broker.h"
 #include "jobs/core/policy.h"
 
-/* The checks of both calls. */
-static enum weir_status enter(const weir_broker *broker, const char *tube, bool is_writing,
-                              struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter_tube(broker, is_writing, tube, ret_error);
-    return status == WEIR_OK ? weiri_can_check(broker->ops, WEIR_CAN_POLICIES, ret_error) : status;
-}
-
 enum weir_status weir_broker_set_policy(weir_broker *broker, const char *tube,
                                         const struct weir_tube_policy *policy,
                                         struct weir_error *ret_error)
 {
     static const struct weir_tube_policy defaults = {0};
     const struct weir_tube_policy *change = policy != NULL ? policy : &defaults;
-    enum weir_status status = enter(broker, tube, true, ret_error);
+    enum weir_status status =
+        weiri_broker_enter_tube(broker, WEIRI_WRITES | WEIRI_CAN(POLICIES), tube, ret_error);
     if (status == WEIR_OK) {
         status = weiri_policy_check(change, ret_error);
     }
@@ -34,7 +27,7 @@ enum weir_status weir_broker_policy(weir_broker *broker, const char *tube,
                                     struct weir_error *ret_error)
 {
     struct weir_tube_policy_counts ignored;
-    enum weir_status status = enter(broker, tube, false, ret_error);
+    enum weir_status status = weiri_broker_enter_tube(broker, WEIRI_CAN(POLICIES), tube, ret_error);
     if (status == WEIR_OK) {
         status = weiri_check_given("ret_policy", ret_policy, ret_error);
     }

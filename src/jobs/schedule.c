@@ -103,13 +103,6 @@ static void fill_in(struct weir_job_schedule_options *options)
     options->catch_up_max = options->catch_up_max == 0 ? CATCH_UP_DEFAULT : options->catch_up_max;
 }
 
-static enum weir_status enter(weir_broker *broker, bool is_writing, const char *name, bool is_given,
-                              struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter_for(broker, is_writing, name, is_given, ret_error);
-    return status == WEIR_OK ? weiri_can_check(broker->ops, WEIR_CAN_SCHEDULES, ret_error) : status;
-}
-
 static enum weir_status check_all(const weir_broker *broker,
                                   const struct weir_job_schedule_options *options,
                                   struct weir_error *ret_error)
@@ -139,10 +132,8 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
 {
     struct weiri_plan plan = {0};
     struct weiri_schedule_put put = {.plan = &plan};
-    enum weir_status status = enter(broker, true, "", true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("options", options, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(SCHEDULES),
+                                                     "options", options != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -169,7 +160,8 @@ static enum weir_status change(weir_broker *broker, const char *name,
                                enum weiri_schedule_event event, struct weir_job_id *ret_id,
                                struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, true, "name", name != NULL, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(SCHEDULES),
+                                                     "name", name != NULL, ret_error);
     return status == WEIR_OK
                ? broker->ops->schedule_change(broker->store, name, event, ret_id, ret_error)
                : status;
@@ -203,7 +195,8 @@ enum weir_status weir_broker_schedules(weir_broker *broker, const char *name,
                                        weir_job_schedule_fn *fn, void *arg,
                                        struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, false, "fn", fn != NULL, ret_error);
+    enum weir_status status =
+        weiri_broker_enter_for(broker, WEIRI_CAN(SCHEDULES), "fn", fn != NULL, ret_error);
     return status == WEIR_OK ? broker->ops->schedules(broker->store, name, fn, arg, ret_error)
                              : status;
 }

@@ -17,13 +17,9 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
                                       struct weir_error *ret_error)
 {
     enum weir_status status =
-        weiri_broker_enter_for(broker, true, "connection", connection != NULL, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("ret_transaction", ret_transaction, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_TRANSACTIONS, ret_error);
-    }
+        weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(TRANSACTIONS),
+                               connection == NULL ? "connection" : "ret_transaction",
+                               connection != NULL && ret_transaction != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -50,7 +46,7 @@ static enum weir_status run(const weir_transaction *transaction, enum weiri_tran
     if (weiri_check_given("transaction", transaction, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = weiri_broker_enter(transaction->broker, true, ret_error);
+    enum weir_status status = weiri_broker_enter(transaction->broker, WEIRI_WRITES, ret_error);
     return status == WEIR_OK ? transaction->broker->ops->transaction_step(transaction->own, step,
                                                                           NULL, NULL, ret_error)
                              : status;

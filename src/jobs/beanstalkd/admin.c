@@ -196,7 +196,7 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
                  {WEIR_JOB_BURIED, WEIRI_PEEK_BURIED}};
     struct weiri_queries queries;
     if (state == WEIR_JOB_RESERVED) {
-        return weiri_can_check(&weiri_beanstalkd_ops, WEIR_CAN_RESERVED, ret_error);
+        return weiri_can_check(&weiri_beanstalkd_ops, WEIRI_CAN(RESERVED), ret_error);
     }
     enum weir_status status = weiri_queries_init(&queries, store, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {

@@ -142,7 +142,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
 {
     struct weir_consumer_options copy = {0};
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, WEIRI_WRITES, ret_error);
     if (status == WEIR_OK) {
         status = weiri_check_given("ret_consumer", ret_consumer, ret_error);
     }
@@ -208,7 +208,7 @@ static enum weir_status enter(const weir_consumer *consumer, struct weir_error *
 {
     return weiri_check_given("consumer", consumer, ret_error) != WEIR_OK
                ? WEIR_EINVAL
-               : weiri_broker_enter(consumer->broker, false, ret_error);
+               : weiri_broker_enter(consumer->broker, 0, ret_error);
 }
 
 enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error *ret_error)

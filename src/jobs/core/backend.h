@@ -319,8 +319,9 @@ struct weir_broker {
     atomic_size_t uses; /* how many producers, consumers and transactions it has */
 };
 
-/* WEIR_ENOTSUP: the backend has not the feature. Every refusal of that kind comes from here. */
-enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, enum weir_feature feature,
+/* WEIR_ENOTSUP: the backend has not one of the features, which are WEIRI_CAN()s. Every refusal of
+ * that kind comes from here. */
+enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, uint32_t needs,
                                  struct weir_error *ret_error);
 
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,

@@ -70,8 +70,9 @@ enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
 {
     enum weir_status status = WEIR_OK;
 #define CHECK(name, kind, limit, feature)                                                          \
-    THEN(put->name == NULL || put->name[0] == '\0' ? WEIR_OK                                       \
-                                                   : weiri_can_check(ops, feature, ret_error))
+    THEN(put->name == NULL || put->name[0] == '\0'                                                 \
+             ? WEIR_OK                                                                             \
+             : weiri_can_check(ops, 1U << (feature), ret_error))
     WEIRI_TEXT_FIELDS(CHECK)
     WEIRI_PUT_FIELDS(CHECK)
     return status;
