@@ -7,7 +7,8 @@ Usage: tools/check_includes.py
 
  - A room of src/ includes internal headers ("room/file.h") of itself and of the rooms below it, and public headers of
    those rooms. The program (view, http, cli) includes no internal header but its own. In jobs the same holds of its
-   parts: core <- the back ends <- the public calls <- consume.
+   parts: core <- the back ends <- the public calls <- consume; the header of consumers is consume's alone, and so on
+   (HEADER_PARTS in tools/sources.py).
  - A public header includes public headers of its own room and below, and standard C; nothing of the system.
  - In the libraries only src/base calls threads, clocks and randomness of the system.
  - Unit tests beside their sources may also include the harness ("support/...").
@@ -16,7 +17,7 @@ Usage: tools/check_includes.py
 import posixpath
 import re
 
-from sources import BELOW as ROOMS_BELOW, PARTS, PUBLIC, ROOT, Findings, files, read, without_comments
+from sources import BELOW as ROOMS_BELOW, HEADER_PARTS, PARTS, PUBLIC, ROOT, Findings, files, read, without_comments
 
 # The rooms of the program, which see all public headers.
 PROGRAM = {"view", "http", "cli"}
@@ -82,6 +83,8 @@ def check_source(path):
     for line, is_system, name in includes(text):
         if is_system and name.startswith("weir/"):
             check_public_name(path, line, name[5:-2], public)
+            if folder in PARTS and not is_test and folder not in HEADER_PARTS.get(name[5:-2], {folder}):
+                findings.add(path, line, f"part {folder} may not include <{name}>")
         elif not is_system and "/" not in name:
             findings.add(path, line, f'"{name}" is not named by its room')
         elif not is_system and room == "base" and name.startswith("support/explorer/"):

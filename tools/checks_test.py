@@ -25,6 +25,7 @@ FAULTS = [
     ("includes", "src/queue/core.c", "top", '#include "pool/pool.h"', 'room queue may not include "pool/pool.h"'),
     ("includes", "src/cli/main.c", "top", '#include "base/list.h"', 'room cli may not include "base/list.h"'),
     ("includes", "src/jobs/core/state.c", "top", '#include "jobs/broker.h"', 'room jobs/core may not include "jobs/broker.h"'),
+    ("includes", "src/jobs/core/state.c", "top", "#include <weir/consumer.h>", "part jobs/core may not include <weir/consumer.h>"),
     ("includes", "src/pool/run.c", "top", "#include <weir/broker.h>", "is of room jobs"),
     ("includes", "src/pool/run.c", "top", '#include "flight.h"', "is not named by its room"),
     ("includes", "src/pool/run.c", "top", '#include "pool/none.h"', 'there is no "pool/none.h"'),

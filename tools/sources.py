@@ -32,9 +32,17 @@ PARTS = {
     "jobs/core": {"base", "cron"},
     "jobs/redis": {"base", "jobs/core"},
     "jobs/beanstalkd": {"base", "jobs/core", "jobs/redis"},
-    "jobs/sqlite": {"base", "cron", "jobs/core"},
-    "jobs": {"base", "cron", "jobs/core", "jobs/beanstalkd", "jobs/sqlite"},
+    "jobs/sqlite": {"base", "jobs/core"},
+    "jobs": {"base", "jobs/core", "jobs/beanstalkd", "jobs/sqlite"},
     "jobs/consume": {"base", "jobs", "jobs/core"},
+}
+
+# The public headers of jobs that not all of its parts may include, and the parts that may.
+HEADER_PARTS = {
+    "consumer": {"jobs/consume"},
+    "jobs": set(),
+    "producer": {"jobs"},
+    "transaction": {"jobs"},
 }
 
 # The room that each public header belongs to.

@@ -3,8 +3,21 @@
 #ifndef WEIRI_JOBS_BROKER_H
 #define WEIRI_JOBS_BROKER_H
 
+#include <stdatomic.h>
+#include <sys/types.h>
+
 #include "jobs/core/backend.h"
 #include "jobs/url.h"
+
+struct weir_broker {
+    /* Immutable. */
+    const struct weiri_broker_ops *ops;
+    void *store;
+    pid_t pid;
+    struct weiri_broker_config config;
+
+    atomic_size_t uses; /* how many producers, consumers and transactions it has */
+};
 
 /* The clocks of a broker; tests step them. */
 struct weiri_clocks {

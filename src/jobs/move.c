@@ -27,7 +27,11 @@ enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char
     if (status != WEIR_OK) {
         return status;
     }
-    struct weiri_move move = {.tube = tube, .from = from, .to = to, .fn = fn, .arg = arg};
+    struct weiri_move move = {.tube = tube,
+                              .from = {from->ops, from->store, &from->config},
+                              .to = {to->ops, to->store, &to->config},
+                              .fn = fn,
+                              .arg = arg};
     move.late_ns = policy.late != WEIR_LATE_RUN ? policy.late_ns : 0;
     status = from->ops->move(from->store, &move, ret_error);
     if (ret_counts != NULL) {

@@ -208,9 +208,9 @@ static bool is_signalled(struct weiri_subscription *const *subscriptions,
 bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
 {
     struct weiri_cluster *cluster = store;
-    struct weiri_subscription *subscriptions[WEIR_CONSUMER_TUBES_MAX];
+    struct weiri_subscription *subscriptions[WEIRI_MARKS_MAX];
     bool may_wait = true;
-    WEIRI_ASSERT(count <= WEIR_CONSUMER_TUBES_MAX);
+    WEIRI_ASSERT(count <= WEIRI_MARKS_MAX);
     for (size_t i = 0; i < count; i++) {
         subscriptions[i] = subscribe(cluster, marks[i].tube);
         if (subscriptions[i] == NULL) {

@@ -39,6 +39,8 @@
 /* Between two touches of a reservation for the sake of its progress. */
 #define WEIRI_PROGRESS_NS WEIR_SECONDS(1)
 
+_Static_assert(WEIR_CONSUMER_TUBES_MAX <= WEIRI_MARKS_MAX, "it waits for all its tubes at once");
+
 /* A tube that jobs are taken from. A look that found fewer ready jobs than were wanted has drained
  * it: it is left alone until its mark changes or a job becomes due. */
 struct weiri_source {

@@ -3,6 +3,8 @@
 #ifndef WEIRI_CORE_ATTEMPT_H
 #define WEIRI_CORE_ATTEMPT_H
 
+#include <weir/context.h>
+
 #include "jobs/core/backend.h"
 
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */

@@ -3,15 +3,12 @@
 #ifndef WEIRI_CORE_BACKEND_H
 #define WEIRI_CORE_BACKEND_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include <weir/admin.h>
 #include <weir/broker.h>
-#include <weir/consumer.h>
 #include <weir/feature.h>
 #include <weir/job_schedule.h>
 #include <weir/policy.h>
@@ -180,6 +177,8 @@ bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_l
                 const char *subject, const char *advice, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
+/* The most marks of a wait. */
+#define WEIRI_MARKS_MAX 64
 /* A tube, and how often waits for it have been ended so far. */
 struct weiri_mark {
     const char *tube;
@@ -296,7 +295,7 @@ struct weiri_broker_ops {
 
     /* Sleeping for jobs: take a mark of each tube, look (exchange), wait with the marks. A commit
      * in between that makes a job of one of the tubes ready, or due earlier than all others, ends
-     * the wait at once. There are 1 to WEIR_CONSUMER_TUBES_MAX marks. limit_ns is a reading of
+     * the wait at once. There are 1 to WEIRI_MARKS_MAX marks. limit_ns is a reading of
      * weiri_monotonic_now(). Returns false when the limit has passed. */
     uint32_t (*mark)(void *store, const char *tube);
     bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
@@ -309,14 +308,11 @@ struct weiri_broker_ops {
 /* Declares a function as the table has it. */
 #define WEIRI_OP(op, name) __typeof__(*((struct weiri_broker_ops *)NULL)->op) name
 
-struct weir_broker {
-    /* Immutable. */
+/* A broker, as a back end sees another one. */
+struct weiri_side {
     const struct weiri_broker_ops *ops;
     void *store;
-    pid_t pid;
-    struct weiri_broker_config config;
-
-    atomic_size_t uses; /* how many producers, consumers and transactions it has */
+    const struct weiri_broker_config *config;
 };
 
 /* WEIR_ENOTSUP: the backend has not one of the features, which are WEIRI_CAN()s. Every refusal of

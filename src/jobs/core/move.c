@@ -8,7 +8,7 @@
 
 void weiri_move_tell(const struct weiri_move *move, const char *id, const char *why)
 {
-    weiri_broker_log(&move->from->config, WEIR_LOG_WARNING, "job %.200s: %s", id, why);
+    weiri_broker_log(move->from.config, WEIR_LOG_WARNING, "job %.200s: %s", id, why);
 }
 
 bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
@@ -19,15 +19,14 @@ bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
 /* Whether the target knows a job that it has by its put_id. */
 static bool keeps_put_ids(const struct weiri_move *move)
 {
-    return (move->to->ops->can & WEIRI_CAN(PUT_ID)) != 0;
+    return (move->to.ops->can & WEIRI_CAN(PUT_ID)) != 0;
 }
 
 /* A job with an earlier run time gets the present as its run time. */
 static int64_t oldest(const struct weiri_move *move)
 {
-    return move->late_ns > 0
-               ? weiri_time_sub(move->to->ops->now(move->to->store), move->late_ns / 2)
-               : INT64_MIN;
+    return move->late_ns > 0 ? weiri_time_sub(move->to.ops->now(move->to.store), move->late_ns / 2)
+                             : INT64_MIN;
 }
 
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
@@ -44,18 +43,18 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                             .put_id = keeps_put_ids(move) ? job->identity : NULL,
                             .ret_was_there = &was_there,
                             WEIRI_KEPT_FIELDS(COPY) WEIRI_NUMBER_FIELDS(COPY)};
-    put.run_at_ns = is_overdue ? move->to->ops->now(move->to->store) : put.run_at_ns;
+    put.run_at_ns = is_overdue ? move->to.ops->now(move->to.store) : put.run_at_ns;
     struct weir_error error = {0};
     enum weir_status status = WEIR_OK;
-    if (body.size > move->to->config.body_size_max) {
+    if (body.size > move->to.config->body_size_max) {
         status = weiri_fail(&error, WEIR_ETOOBIG, "its body has %zu bytes: at most %zu", body.size,
-                            move->to->config.body_size_max);
+                            move->to.config->body_size_max);
     }
     if (status == WEIR_OK) {
-        status = weiri_put_check_can(move->to->ops, &put, &error);
+        status = weiri_put_check_can(move->to.ops, &put, &error);
     }
     if (status == WEIR_OK) {
-        status = move->to->ops->put(move->to->store, &put, ret_id, &error);
+        status = move->to.ops->put(move->to.store, &put, ret_id, &error);
     }
     switch (status) {
     case WEIR_OK:
@@ -105,7 +104,7 @@ struct batch {
 static enum weir_status change_source(struct batch *batch, struct weiri_change *change,
                                       struct weir_error *ret_error)
 {
-    weir_broker *from = batch->move->from;
+    const struct weiri_side *from = &batch->move->from;
     change->ids = batch->ids;
     change->statuses = batch->statuses;
     return change->count == 0 ? WEIR_OK : from->ops->change(from->store, change, ret_error);
@@ -117,7 +116,7 @@ static enum weir_status change_source(struct batch *batch, struct weiri_change *
 static enum weir_status restamp(struct batch *batch)
 {
     const struct weiri_move *move = batch->move;
-    int64_t now_ns = move->from->ops->now(move->from->store);
+    int64_t now_ns = move->from.ops->now(move->from.store);
     int64_t oldest_ns = oldest(move);
     struct weiri_change late = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = now_ns};
     for (size_t i = 0; i < batch->count; i++) {
@@ -169,7 +168,7 @@ static bool take_back(struct weiri_move *move, const struct weir_job_id *id)
     enum weir_status result = WEIR_EUNKNOWN;
     const struct weiri_change change = {
         .event = WEIRI_JOB_REMOVE, .ids = &text, .count = 1, .statuses = &result};
-    return move->to->ops->change(move->to->store, &change, NULL) == WEIR_OK && result == WEIR_OK;
+    return move->to.ops->change(move->to.store, &change, NULL) == WEIR_OK && result == WEIR_OK;
 }
 
 static bool was_given(const struct entry *entry)
@@ -231,7 +230,7 @@ static int move_batch(const char *after, void *arg)
         batch->status = batch->status == WEIR_OK ? forgotten : batch->status;
         batch->is_over = !weiri_move_step(batch->move, WEIR_MOVE_REMOVED) || batch->is_over;
     }
-    weiri_reservations_free(&batch->move->from->config.allocator, &batch->jobs);
+    weiri_reservations_free(&batch->move->from.config->allocator, &batch->jobs);
     batch->count = 0;
     return batch->is_over || batch->status != WEIR_OK;
 }
@@ -252,8 +251,8 @@ static int take(const struct weir_job *job, void *arg)
 
 enum weir_status weiri_move_out(struct weiri_move *move, int64_t name, struct weir_error *ret_error)
 {
-    weir_broker *from = move->from;
-    const struct weir_allocator *memory = &from->config.allocator;
+    const struct weiri_side *from = &move->from;
+    const struct weir_allocator *memory = &from->config->allocator;
     const struct weir_job_filter filter = {
         .tube = move->tube, .state = WEIRI_JOB_WAITING, .step = move_batch};
     struct batch *batch = weiri_alloc_zero(memory, 1, sizeof(*batch));

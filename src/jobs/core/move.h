@@ -11,8 +11,8 @@
  * LIST does so by weiri_move_out(). */
 struct weiri_move {
     const char *tube;
-    weir_broker *from;
-    weir_broker *to;
+    struct weiri_side from;
+    struct weiri_side to;
     weir_move_fn *fn; /* NULL: none */
     void *arg;
     int64_t late_ns; /* the target buries or deletes a job that is overdue by more; 0: none */

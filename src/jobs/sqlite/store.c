@@ -346,8 +346,8 @@ uint32_t weiri_store_mark(void *arg, const char *tube)
 static bool wait_for_jobs(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
 {
     struct weiri_store *store = arg;
-    struct weiri_channel_mark channels[WEIR_CONSUMER_TUBES_MAX];
-    WEIRI_ASSERT(count <= WEIR_CONSUMER_TUBES_MAX);
+    struct weiri_channel_mark channels[WEIRI_MARKS_MAX];
+    WEIRI_ASSERT(count <= WEIRI_MARKS_MAX);
     for (size_t i = 0; i < count; i++) {
         channels[i] =
             (struct weiri_channel_mark){weiri_store_channel(marks[i].tube), marks[i].mark};
