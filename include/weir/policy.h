@@ -18,7 +18,8 @@ WEIR_BEGIN_DECLS
  * holds for all processes. A cluster has none (WEIR_ENOTSUP): its `late` is in the URL. */
 
 /** What becomes of a job that is found late: its first run would begin so much after its run time.
- * A job that was kicked, or has run before, is never late. */
+ * A job that was kicked, or that was reserved before, is never late: also one that comes back
+ * without an attempt, or that runs again for a put during its run. */
 enum weir_late {
     WEIR_LATE_RUN = 0, /**< It runs. */
     WEIR_LATE_BURY,    /**< It is buried with a reason; consumers count it as buried. */

@@ -257,7 +257,7 @@ static inline struct ref_job *ref_first(struct reference *world, int tube)
 static inline bool ref_is_late(const struct reference *world, const struct ref_job *job)
 {
     const struct weir_tube_policy *policy = &world->tubes[job->tube].policy;
-    return policy->late != WEIR_LATE_RUN && job->attempts == 0 && job->reason[0] == '\0' &&
+    return policy->late != WEIR_LATE_RUN && job->token == 0 && job->reason[0] == '\0' &&
            !job->was_kicked && world->wall - job->run_at > policy->late_ns;
 }
 

@@ -170,9 +170,9 @@ enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bo
                                      struct weiri_effects *ret_effects);
 
 /* A job that was picked from those that are ready, in their order. A damaged body buries it, before
- * anything else is asked. A late one, which never ran, is buried or dropped, also where its group
- * is full. WEIRI_NOTHING with WEIR_OK: its group has running jobs, as many as the policy allows;
- * those of this transaction count. Else it is reserved for owner. */
+ * anything else is asked. A late one, which was never reserved, is buried or dropped, also where
+ * its group is full. WEIRI_NOTHING with WEIR_OK: its group has running jobs, as many as the policy
+ * allows; those of this transaction count. Else it is reserved for owner. */
 enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, uint64_t running,
                                       const struct weiri_tube_record *tube, int64_t owner,
                                       struct weiri_now now, struct weiri_effects *ret_effects);

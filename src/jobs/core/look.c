@@ -6,11 +6,12 @@
 #include "base/time.h"
 #include "jobs/core/job.h"
 
-/* One that has run, or failed before it was renewed, was in time once. */
+/* One that was reserved before was in time once: a job that was returned, or that a put during its
+ * run has run again, has no attempts. One that was kicked has a reason. */
 static bool is_late(const struct weiri_job_row *row, const struct weir_tube_policy *policy,
                     int64_t late_ns)
 {
-    return policy->late != WEIR_LATE_RUN && row->facts.attempts == 0 && row->reason[0] == '\0' &&
+    return policy->late != WEIR_LATE_RUN && row->facts.token == 0 && row->reason[0] == '\0' &&
            late_ns > policy->late_ns;
 }
 

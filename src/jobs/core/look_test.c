@@ -59,12 +59,12 @@ TEST(full, "a job of a full group stays as it is, unless it is late or damaged")
     CHECK(!effects.is_late && !effects.is_started);
 }
 
-TEST(late, "a job that never ran is late behind the limit, and buried or dropped")
+TEST(late, "a job that was never reserved is late behind the limit, and buried or dropped")
 {
     static const struct {
         uint32_t late;
         int64_t late_ns;
-        uint32_t attempts;
+        uint64_t token;
         const char *reason;
         enum weiri_write write;
         enum weir_status burial;
@@ -82,7 +82,7 @@ TEST(late, "a job that never ran is late behind the limit, and buried or dropped
             .policy = {.late = rows[i].late, .late_ns = rows[i].late_ns}};
         struct weiri_job_row row = ready();
         struct weiri_effects effects;
-        row.facts.attempts = rows[i].attempts;
+        row.facts.token = rows[i].token; /* attempts 0: it was returned, or runs for a put */
         row.reason = rows[i].reason;
         CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, OWNER, now, &effects), ==,
                   rows[i].write);

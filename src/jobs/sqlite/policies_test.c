@@ -290,6 +290,31 @@ TEST(late_kicked,
     weir_broker_close(broker);
 }
 
+TEST(late_again,
+     "a job that was reserved before is not late: returned by a consumer that stops after "
+     "a long time, and for the run that follows a put during a long one")
+{
+    static const enum weiri_job_event ends[] = {WEIRI_JOB_RETURN, WEIRI_JOB_DONE};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = {.late = WEIR_LATE_DROP};
+    const struct weir_put_options options = {.key = "k", .on_duplicate = WEIR_DUPLICATE_AGAIN};
+    set(broker, "t", &policy);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        int64_t number = jobs_put(broker, "t", "x", &options);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        if (ends[i] == WEIRI_JOB_DONE) {
+            CHECK_INT(jobs_put(broker, "t", "y", &options), ==, number);
+        }
+        jobs_wall_step(&wall, WEIR_SECONDS(2400));
+        CHECK_STATUS(jobs_settle(broker, job, ends[i], 0, NULL), WEIR_OK);
+        jobs_free_one(broker, job);
+        size_t buried;
+        CHECK_INT(work(broker, 1, &buried), ==, 1);
+        CHECK_INT(counts_of(broker).dropped, ==, 0);
+    }
+    weir_broker_close(broker);
+}
+
 TEST(late_drop, "a late job is deleted and counted where the policy says so")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
