@@ -13,6 +13,7 @@
 #include "cli/child.h"
 #include "cli/environment.h"
 #include "cli/report.h"
+#include "view/text.h"
 
 /* The end of a program as a status, for the consumer and handler_report(): from WEIR_EUSER up, the
  * exit status, or this and the signal. */
@@ -122,17 +123,35 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
     return status;
 }
 
+/* Writes the last line that the program wrote, as it may be shown, or "". A line that is longer
+ * than what is kept of it begins in its middle. */
+static void last_line(const struct child_end *end, char line[RESIDENT_REASON_SIZE])
+{
+    char text[CAPTURE_TAIL_SIZE + 1] = "";
+    size_t last = 0;
+    for (size_t i = 0; i < end->tail_size; i++) {
+        text[i] = end->tail[i] == '\0' ? ' ' : end->tail[i];
+        last = strchr(" \t\r\n", text[i]) == NULL ? i + 1 : last;
+    }
+    text[last] = '\0';
+    const char *newline = strrchr(text, '\n');
+    (void)text_escape_message(newline == NULL ? text : newline + 1, line, RESIDENT_REASON_SIZE);
+}
+
 /* Tells how the program ended, for the job's reason and history. */
 static void describe(const struct control_run *run, const struct resident_end *ended)
 {
     const struct child_end *end = &ended->child;
     char reason[RESIDENT_REASON_SIZE + 32];
+    char line[RESIDENT_REASON_SIZE];
     struct weir_run_details details = {0};
+    last_line(end, line);
+    const char *said = ended->reason[0] != '\0' ? ended->reason : line;
     if (end->ended_by != WEIR_OK) {
         (void)snprintf(reason, sizeof(reason), "%s", weir_status_text((int)end->ended_by));
     } else {
         (void)snprintf(reason, sizeof(reason), "%s %d%s%s", end->exited ? "exit status" : "signal",
-                       end->number, ended->reason[0] != '\0' ? ": " : "", ended->reason);
+                       end->number, said[0] != '\0' ? ": " : "", said);
     }
     (void)weir_context_explain(run->context,
                                run->is_buried && end->ended_by == WEIR_OK ? run->reason : reason);

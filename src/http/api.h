@@ -40,6 +40,15 @@ struct request {
 json_t *request_tube(const struct request *request, const char *const *members,
                      const char **ret_tube, struct reply *reply);
 
+/* Removes a member that may repeat a body, as the words of a program do, where bodies are hidden.
+ */
+static inline void api_hide(const struct api *api, json_t *object, const char *name)
+{
+    if (api->hide_bodies) {
+        (void)json_object_del(object, name);
+    }
+}
+
 /* Answers a request: fills in the reply. */
 typedef void api_fn(const struct api *api, const struct request *request, struct reply *reply);
 

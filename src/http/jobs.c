@@ -37,6 +37,7 @@ static json_t *show(const struct api *api, const struct weir_job *job, bool body
                          : job->body_size > BODY_SHOWN_MAX ? "larger than 1 MiB"
                                                            : NULL;
     json_t *object = json_of_job(job, body && hidden == NULL);
+    api_hide(api, object, "reason");
     if (object != NULL && body && hidden != NULL &&
         json_object_set_new(object, "body_hidden", json_string(hidden)) != 0) {
         json_decref(object);
@@ -179,11 +180,9 @@ static int add_attempt(const struct weir_attempt *attempt, void *arg)
     struct single *single = arg;
     json_t *object = json_of_attempt(single->id, attempt);
     (void)json_object_del(object, "id");
-    if (single->api->hide_bodies) {
-        /* A program's output may repeat the body. */
-        (void)json_object_del(object, "tail");
-        (void)json_object_del(object, "encoding");
-    }
+    api_hide(single->api, object, "reason");
+    api_hide(single->api, object, "tail");
+    api_hide(single->api, object, "encoding");
     return json_array_append_new(single->history, object) == 0 ? 0 : 1;
 }
 
@@ -223,17 +222,16 @@ void api_job(const struct api *api, const struct request *request, struct reply 
         reply_error(reply, 404, "%.200s: no such job; it is done, was removed or never was", id);
     } else if (status != WEIR_OK) {
         reply_status(reply, status, "job", &error);
-    } else if (single.object != NULL) {
-        json_t *reason = json_of_why(id, &why);
-        (void)json_object_del(reason, "id");
-        if (json_object_set_new(single.object, "why", reason) != 0) {
+    } else {
+        json_t *answer = json_of_why(id, &why);
+        (void)json_object_del(answer, "id");
+        api_hide(api, answer, "text");
+        if (json_object_set_new(single.object, "why", answer) != 0) {
             json_decref(single.object);
             single.object = NULL;
         }
         reply_json(reply, 200, single.object);
         return;
-    } else {
-        reply_json(reply, 200, NULL);
     }
     json_decref(single.object);
 }

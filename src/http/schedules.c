@@ -27,14 +27,13 @@ static void refuse(struct reply *reply, enum weir_status status, const char *nam
 
 struct listing {
     json_t *array; /* NULL: out of memory */
-    bool hide_bodies;
+    bool body;
 };
 
 static int add(const struct weir_job_schedule *schedule, void *arg)
 {
     struct listing *listing = arg;
-    if (json_array_append_new(listing->array, json_of_schedule(schedule, !listing->hide_bodies)) !=
-        0) {
+    if (json_array_append_new(listing->array, json_of_schedule(schedule, listing->body)) != 0) {
         json_decref(listing->array);
         listing->array = NULL;
         return 1;
@@ -48,7 +47,7 @@ void api_schedules(const struct api *api, const struct request *request, struct 
     if (!fields_check(&request->target, no_fields, reply)) {
         return;
     }
-    struct listing listing = {json_array(), api->hide_bodies};
+    struct listing listing = {json_array(), !api->hide_bodies};
     enum weir_status status = weir_broker_schedules(api->broker, NULL, add, &listing, &error);
     if (status != WEIR_OK) {
         json_decref(listing.array);
@@ -62,7 +61,7 @@ void api_schedules(const struct api *api, const struct request *request, struct 
 static void show(const struct api *api, const char *name, struct reply *reply)
 {
     struct weir_error error = {0};
-    struct listing listing = {json_array(), api->hide_bodies};
+    struct listing listing = {json_array(), !api->hide_bodies};
     enum weir_status status = weir_broker_schedules(api->broker, name, add, &listing, &error);
     if (status != WEIR_OK) {
         refuse(reply, status, name, &error);

@@ -14,6 +14,7 @@
 #define JOBS_MAX 1000
 
 struct running {
+    const struct api *api;
     json_t *processes; /* An object: arrays of jobs by the number of the process; NULL: failed. */
     size_t count;
     bool is_more;
@@ -29,14 +30,13 @@ static int add_job(const struct weir_job *job, void *arg)
     }
     running->count++;
     (void)snprintf(process, sizeof(process), "%" PRId64, job->owner);
-    json_t *jobs = json_object_get(running->processes, process);
-    if (jobs == NULL) {
-        jobs = json_array();
-        if (json_object_set_new(running->processes, process, jobs) != 0) {
-            jobs = NULL;
-        }
+    if (json_object_get(running->processes, process) == NULL) {
+        (void)json_object_set_new(running->processes, process, json_array());
     }
-    if (json_array_append_new(jobs, json_of_job(job, false)) != 0) {
+    json_t *jobs = json_object_get(running->processes, process);
+    json_t *object = json_of_job(job, false);
+    api_hide(running->api, object, "reason");
+    if (json_array_append_new(jobs, object) != 0) {
         json_decref(running->processes);
         running->processes = NULL;
         return 1;
@@ -85,7 +85,7 @@ void api_workers(const struct api *api, const struct request *request, struct re
     if (!fields_check(&request->target, none, reply)) {
         return;
     }
-    struct running running = {.processes = json_object()};
+    struct running running = {.api = api, .processes = json_object()};
     enum weir_status status = tubes_read(&tubes, api->broker, &error);
     if (status == WEIR_OK) {
         status = read_jobs(api->broker, &tubes, &running, &error);

@@ -318,7 +318,7 @@ TEST(hidden, "hidden bodies are neither shown nor searched, and large ones are l
     server_end(&server);
 }
 
-TEST(history, "a job that failed has its attempts, without their output where bodies are hidden")
+TEST(history, "a job that failed has its attempts, without what it said where bodies are hidden")
 {
     program_init();
     WEIR(0, "put", "t", "secret");
@@ -340,7 +340,16 @@ TEST(history, "a job that failed has its attempts, without their output where bo
     attempt = json_array_get(json_object_get(object, "history"), 0);
     CHECK_STRING(string(attempt, "outcome"), "buried");
     CHECK(json_object_get(attempt, "tail") == NULL);
+    CHECK_STRING(string(json_object_get(object, "why"), "reason"), "buried");
     json_decref(object);
+    static const char *const reads[] = {"GET /api/v1/jobs/1", "GET /api/v1/tubes/t/jobs",
+                                        "GET /api/v1/tubes/t/peek"};
+    for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+        struct answer answer = client_ask(&server, reads[i], "", NULL);
+        CHECK(strstr(answer.body, "\"buried\"") != NULL);
+        CHECK(strstr(answer.body, "secret") == NULL);
+        answer_free(&answer);
+    }
     server_end(&server);
 }
 

@@ -15,15 +15,63 @@ TEST(words, "log tells how each attempt ended, and its last output, which nothin
         WEIR_EXPECT(1, "work", "-e", "--attempts", "2", "--retry-delay", "1ms", "t", "--", "sh",
                     "-c", "printf 'no \"%s\"\\033[31m\\nlast' $WEIR_ATTEMPT >&2; exit 3");
     CHECK(strstr(ended.err, "no \"2\"\033[31m\nlast") != NULL);
-    CHECK(strstr(ended.err, "job 1: buried after run 2: exit status 3\n") != NULL);
+    CHECK(strstr(ended.err, "job 1: buried after run 2: exit status 3: last\n") != NULL);
     ended_free(&ended);
     ended = WEIR_EXPECT(0, "log", "1");
     CHECK_STRING(ended.err, "");
-    const char *first = strstr(ended.out, "attempt 1: retry: exit status 3\n  started 2");
-    const char *second = strstr(ended.out, "attempt 2: buried: exit status 3\n  started 2");
+    const char *first = strstr(ended.out, "attempt 1: retry: exit status 3: last\n  started 2");
+    const char *second = strstr(ended.out, "attempt 2: buried: exit status 3: last\n  started 2");
     CHECK(first == ended.out && second != NULL);
     CHECK(strstr(first, "\n    no \"1\"\\x1b[31m\n    last\nattempt 2") != NULL);
     CHECK(strstr(second, "\n    no \"2\"\\x1b[31m\n    last\n") != NULL);
+    ended_free(&ended);
+}
+
+/* Runs a program once that fails, and compares the reason that its job has then. */
+static void check_reason(const char *id, const char *script, const char *reason)
+{
+    WEIR(0, "put", "t", "x");
+    WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "sh", "-c", script);
+    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "--id", id);
+    json_t *job = json_loads(ended.out, 0, NULL);
+    CHECK_STRING(json_string_value(json_object_get(job, "reason")), reason);
+    json_decref(job);
+    ended_free(&ended);
+}
+
+TEST(reason,
+     "a program's last line is in the reason: escaped, without blank lines, 200 bytes of it")
+{
+    static const char most[] = "attempt 1: exit status 3: ";
+    char reason[sizeof(most) + 200];
+    program_init();
+    check_reason("1", "exit 3", "attempt 1: exit status 3");
+    check_reason("2", "printf ' \\n\\r\\n' >&2; exit 3", "attempt 1: exit status 3");
+    check_reason("3", "printf 'one\ntwo: x\\ty\r\n\n' >&2; exit 3",
+                 "attempt 1: exit status 3: two: x\\\\ty");
+    check_reason("4", "printf 'a\\000b\\033[31m' >&2; exit 3",
+                 "attempt 1: exit status 3: a b\\\\x1b[31m");
+    memset(reason, 'x', sizeof(reason) - 1);
+    memcpy(reason, most, sizeof(most) - 1);
+    reason[sizeof(reason) - 2] = '\0';
+    check_reason("5", "printf 'first\\n' >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; exit 3",
+                 reason);
+}
+
+TEST(reason_found, "ls --text finds a job by what its program said, and why tells it")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    WEIR(0, "put", "t", "y");
+    WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "sh", "-c",
+         "read -r body; echo \"no such host: $body.example\" >&2; exit 3");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--json", "t", "--text", "host: y.");
+    json_t *job = json_loads(ended.out, 0, NULL); /* of one line */
+    CHECK_STRING(json_string_value(json_object_get(job, "id")), "2");
+    json_decref(job);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "why", "2");
+    CHECK(strstr(ended.out, "exit status 3: no such host: y.example") != NULL);
     ended_free(&ended);
 }
 
@@ -39,7 +87,7 @@ TEST(json, "--json prints an object an attempt; peek tells how the last one ende
     CHECK_STRING(json_string_value(json_object_get(attempt, "id")), "1");
     CHECK_INT(json_integer_value(json_object_get(attempt, "attempt")), ==, 1);
     CHECK_STRING(json_string_value(json_object_get(attempt, "outcome")), "buried");
-    CHECK_STRING(json_string_value(json_object_get(attempt, "reason")), "signal 9");
+    CHECK_STRING(json_string_value(json_object_get(attempt, "reason")), "signal 9: \303\274");
     CHECK_INT(json_integer_value(json_object_get(attempt, "signal")), ==, 9);
     CHECK(json_object_get(attempt, "exit_status") == NULL);
     CHECK_STRING(json_string_value(json_object_get(attempt, "tail")), "\303\274");
