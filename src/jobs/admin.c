@@ -82,6 +82,7 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
 enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                     struct weir_error *ret_error)
 {
+    struct weiri_care care = {.kind = WEIRI_CARE_BACKUP, .path = path};
     enum weir_status status =
         weiri_broker_enter_for(broker, WEIRI_CAN(BACKUP), "path", path != NULL, ret_error);
     if (status != WEIR_OK) {
@@ -94,7 +95,7 @@ enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                           "ends unlike the files beside a store",
                           path);
     }
-    return broker->ops->backup(broker->store, path, ret_error);
+    return broker->ops->care(broker->store, &care, ret_error);
 }
 
 enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,
@@ -112,34 +113,6 @@ enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn, voi
     enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     struct weiri_check check = {.fn = fn, .arg = arg};
     return status == WEIR_OK ? broker->ops->check(broker->store, &check, ret_error) : status;
-}
-
-static enum weir_status check_filter(const struct weir_job_filter *filter,
-                                     struct weir_job_filter *ret_filter,
-                                     struct weir_error *ret_error)
-{
-    *ret_filter = filter != NULL ? *filter : (struct weir_job_filter){0};
-    if (weiri_check_choice("state", (int)ret_filter->state, WEIR_JOB_ARCHIVED, ret_error) !=
-        WEIR_OK) {
-        return WEIR_EINVAL;
-    }
-    if (ret_filter->text == NULL && ret_filter->text_size > 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and text_size is %zu",
-                          ret_filter->text_size);
-    }
-    return ret_filter->tube == NULL ? WEIR_OK : weiri_tube_check(ret_filter->tube, ret_error);
-}
-
-enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_filter *filter,
-                                  weir_job_fn *fn, void *arg, struct weir_error *ret_error)
-{
-    struct weir_job_filter copy;
-    enum weir_status status =
-        weiri_broker_enter_for(broker, WEIRI_CAN(LIST), "fn", fn != NULL, ret_error);
-    if (status == WEIR_OK) {
-        status = check_filter(filter, &copy, ret_error);
-    }
-    return status == WEIR_OK ? broker->ops->list(broker->store, &copy, fn, arg, ret_error) : status;
 }
 
 enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_attempt_fn *fn,
@@ -179,12 +152,14 @@ static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration
 enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {
+    const struct weiri_edit edit = {
+        .kind = WEIRI_TUBE_PAUSE, .name = tube, .pause_ns = duration_ns};
     enum weir_status status = weiri_broker_enter_tube(broker, WEIRI_WRITES, tube, ret_error);
     if (status == WEIR_OK) {
         status = weiri_check_number("duration_ns", duration_ns, 0, WEIR_FOREVER, ret_error);
     }
     if (status == WEIR_OK) {
-        status = broker->ops->pause(broker->store, tube, duration_ns, ret_error);
+        status = broker->ops->edit(broker->store, &edit, ret_error);
     }
     if (status == WEIR_OK && duration_ns > 0) {
         warn_of_late(broker, tube, duration_ns);
@@ -197,17 +172,26 @@ enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_coun
 {
     enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(REPAIR),
                                                      "ret_counts", ret_counts != NULL, ret_error);
-    return status == WEIR_OK ? broker->ops->repair(broker->store, ret_counts, ret_error) : status;
+    struct weiri_care care = {.kind = WEIRI_CARE_REPAIR};
+    status = status == WEIR_OK ? broker->ops->care(broker->store, &care, ret_error) : status;
+    if (status == WEIR_OK) {
+        *ret_counts = care.counts;
+    }
+    return status;
 }
 
 enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, uint64_t *ret_after,
                                     struct weir_error *ret_error)
 {
-    uint64_t ignored[2];
+    struct weiri_care care = {.kind = WEIRI_CARE_SHRINK};
     enum weir_status status =
         weiri_broker_enter(broker, WEIRI_WRITES | WEIRI_CAN(REPAIR), ret_error);
-    return status == WEIR_OK
-               ? broker->ops->shrink(broker->store, ret_before == NULL ? &ignored[0] : ret_before,
-                                     ret_after == NULL ? &ignored[1] : ret_after, ret_error)
-               : status;
+    status = status == WEIR_OK ? broker->ops->care(broker->store, &care, ret_error) : status;
+    if (status == WEIR_OK && ret_before != NULL) {
+        *ret_before = care.before;
+    }
+    if (status == WEIR_OK && ret_after != NULL) {
+        *ret_after = care.after;
+    }
+    return status;
 }

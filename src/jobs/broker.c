@@ -332,9 +332,10 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
 enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,
                                   size_t *ret_count, struct weir_error *ret_error)
 {
+    const struct weiri_change change = {
+        .event = WEIRI_JOB_KICK, .tube = tube, .count = count, .ret_count = ret_count};
     enum weir_status status = weiri_broker_enter_tube(broker, WEIRI_WRITES, tube, ret_error);
-    return status == WEIR_OK ? broker->ops->kick(broker->store, tube, count, ret_count, ret_error)
-                             : status;
+    return status == WEIR_OK ? broker->ops->change(broker->store, &change, ret_error) : status;
 }
 
 enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
@@ -347,26 +348,51 @@ enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_t
     return status == WEIR_OK ? broker->ops->tubes(broker->store, tube, fn, arg, ret_error) : status;
 }
 
+/* The checks of the calls that tell of jobs, then the call. */
+static enum weir_status list(weir_broker *broker, uint32_t needs,
+                             const struct weiri_listing *listing, struct weir_error *ret_error)
+{
+    const struct weir_job_filter *filter = &listing->filter;
+    enum weir_status status =
+        weiri_broker_enter_for(broker, needs, "fn", listing->fn != NULL, ret_error);
+    if (status == WEIR_OK && (filter->tube != NULL || listing->is_peek)) {
+        status = weiri_tube_check(filter->tube, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_check_choice("state", (int)filter->state, WEIR_JOB_ARCHIVED, ret_error);
+    }
+    if (status == WEIR_OK && filter->text == NULL && filter->text_size > 0) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and text_size is %zu",
+                            filter->text_size);
+    }
+    return status == WEIR_OK ? broker->ops->list(broker->store, listing, ret_error) : status;
+}
+
 enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum weir_job_state state,
                                   size_t limit, weir_job_fn *fn, void *arg,
                                   struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weiri_check_choice("state", (int)state, WEIR_JOB_ARCHIVED, ret_error);
-    }
-    return status == WEIR_OK
-               ? broker->ops->peek(broker->store, tube, state, limit, fn, arg, ret_error)
-               : status;
+    const struct weiri_listing first = {.filter = {.tube = tube, .state = state},
+                                        .is_peek = true,
+                                        .limit = limit,
+                                        .fn = fn,
+                                        .arg = arg};
+    uint32_t needs = state == WEIR_JOB_RESERVED ? WEIRI_CAN(RESERVED) : 0;
+    return list(broker, needs, &first, ret_error);
 }
 
 enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
                                      void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter_for(broker, 0, id == NULL ? "id" : "fn",
-                                                     id != NULL && fn != NULL, ret_error);
-    return status == WEIR_OK ? broker->ops->peek_id(broker->store, id, fn, arg, ret_error) : status;
+    const struct weiri_listing one = {.id = id, .fn = fn, .arg = arg};
+    enum weir_status status = weiri_broker_enter_for(broker, 0, "id", id != NULL, ret_error);
+    return status == WEIR_OK ? list(broker, 0, &one, ret_error) : status;
+}
+
+enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_filter *filter,
+                                  weir_job_fn *fn, void *arg, struct weir_error *ret_error)
+{
+    struct weiri_listing all = {.fn = fn, .arg = arg};
+    all.filter = filter != NULL ? *filter : all.filter;
+    return list(broker, WEIRI_CAN(LIST), &all, ret_error);
 }

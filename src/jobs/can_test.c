@@ -13,28 +13,25 @@ static bool has(const struct weiri_broker_ops *ops, enum weir_feature feature)
 {
     switch (feature) {
     case WEIR_CAN_SCHEDULES:
-        return ops->schedule_put != NULL && ops->schedule_change != NULL && ops->schedules != NULL;
+        return ops->schedules != NULL;
     case WEIR_CAN_POLICIES:
-        return ops->set_policy != NULL && ops->policy != NULL;
+        return ops->policy != NULL;
     case WEIR_CAN_TRANSACTIONS:
-        return ops->transaction_open != NULL && ops->transaction_step != NULL &&
-               ops->transaction_close != NULL;
-    case WEIR_CAN_LIST:
-        return ops->list != NULL;
+        return ops->transaction_open != NULL && ops->transaction_step != NULL;
     case WEIR_CAN_ATTEMPTS:
         return ops->attempts != NULL;
     case WEIR_CAN_WAS_PUT:
         return ops->was_put != NULL;
     case WEIR_CAN_BACKUP:
-        return ops->backup != NULL;
     case WEIR_CAN_REPAIR:
-        return ops->repair != NULL && ops->shrink != NULL;
+        return ops->care != NULL;
     case WEIR_CAN_NODES:
         return ops->nodes != NULL;
     case WEIR_CAN_KEYS:
     case WEIR_CAN_GROUPS:
     case WEIR_CAN_HEADERS:
     case WEIR_CAN_PUT_ID:
+    case WEIR_CAN_LIST:
     case WEIR_CAN_RESERVED:
     case WEIR_CAN_MOVE_IDS:
     case WEIR_CAN_DURABILITY:

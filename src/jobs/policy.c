@@ -11,14 +11,14 @@ enum weir_status weir_broker_set_policy(weir_broker *broker, const char *tube,
                                         struct weir_error *ret_error)
 {
     static const struct weir_tube_policy defaults = {0};
-    const struct weir_tube_policy *change = policy != NULL ? policy : &defaults;
+    const struct weiri_edit edit = {
+        .kind = WEIRI_TUBE_POLICY, .name = tube, .policy = policy != NULL ? policy : &defaults};
     enum weir_status status =
         weiri_broker_enter_tube(broker, WEIRI_WRITES | WEIRI_CAN(POLICIES), tube, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_policy_check(change, ret_error);
+        status = weiri_policy_check(edit.policy, ret_error);
     }
-    return status == WEIR_OK ? broker->ops->set_policy(broker->store, tube, change, ret_error)
-                             : status;
+    return status == WEIR_OK ? broker->ops->edit(broker->store, &edit, ret_error) : status;
 }
 
 enum weir_status weir_broker_policy(weir_broker *broker, const char *tube,
@@ -41,10 +41,10 @@ enum weir_status weiri_broker_late(weir_broker *broker, const char *tube,
                                    struct weir_tube_policy *ret_policy,
                                    struct weir_error *ret_error)
 {
-    *ret_policy = (struct weir_tube_policy){0};
-    if (broker->ops->late != NULL) {
-        ret_policy->late_ns = broker->ops->late(broker->store);
-        ret_policy->late = ret_policy->late_ns > 0 ? WEIR_LATE_BURY : WEIR_LATE_RUN;
+    int64_t late_ns = broker->config.late_ns;
+    *ret_policy = (struct weir_tube_policy){.late_ns = late_ns,
+                                            .late = late_ns > 0 ? WEIR_LATE_BURY : WEIR_LATE_RUN};
+    if (!weir_broker_can(broker, WEIR_CAN_POLICIES)) {
         return WEIR_OK;
     }
     struct weir_error error = {0};

@@ -130,41 +130,38 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
                                           const struct weir_job_schedule_options *options,
                                           struct weir_error *ret_error)
 {
-    struct weiri_plan plan = {0};
-    struct weiri_schedule_put put = {.plan = &plan};
     enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(SCHEDULES),
                                                      "options", options != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    put.options = *options;
-    status = check_all(broker, &put.options, ret_error);
+    struct weir_job_schedule_options copy = *options;
+    status = check_all(broker, &copy, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    fill_in(&put.options);
-    plan.interval_ns = put.options.interval_ns;
-    status = weiri_schedule_plan(&broker->config.allocator, put.options.cron, put.options.zone,
-                                 &plan, ret_error);
+    fill_in(&copy);
+    struct weiri_plan plan = {.interval_ns = copy.interval_ns};
+    const struct weiri_edit edit = {
+        .kind = WEIRI_SCHEDULE_PUT, .name = copy.name, .schedule = &copy, .plan = &plan};
+    status = weiri_schedule_plan(&broker->config.allocator, copy.cron, copy.zone, &plan, ret_error);
     if (status == WEIR_OK) {
         status = check_distance(&plan, broker->ops->now(broker->store), ret_error);
     }
     if (status == WEIR_OK) {
-        status = broker->ops->schedule_put(broker->store, &put, ret_error);
+        status = broker->ops->edit(broker->store, &edit, ret_error);
     }
     weiri_plan_fini(&plan);
     return status;
 }
 
-static enum weir_status change(weir_broker *broker, const char *name,
-                               enum weiri_schedule_event event, struct weir_job_id *ret_id,
-                               struct weir_error *ret_error)
+static enum weir_status change(weir_broker *broker, const char *name, enum weiri_edit_kind kind,
+                               struct weir_job_id *ret_id, struct weir_error *ret_error)
 {
+    const struct weiri_edit edit = {.kind = kind, .name = name, .ret_id = ret_id};
     enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(SCHEDULES),
                                                      "name", name != NULL, ret_error);
-    return status == WEIR_OK
-               ? broker->ops->schedule_change(broker->store, name, event, ret_id, ret_error)
-               : status;
+    return status == WEIR_OK ? broker->ops->edit(broker->store, &edit, ret_error) : status;
 }
 
 enum weir_status weir_broker_schedule_remove(weir_broker *broker, const char *name,

@@ -97,7 +97,8 @@ void weir_transaction_free(weir_transaction *transaction)
 {
     if (transaction != NULL && weiri_broker_is_ours(transaction->broker)) {
         weir_broker *broker = transaction->broker;
-        broker->ops->transaction_close(transaction->own);
+        (void)broker->ops->transaction_step(transaction->own, WEIRI_TRANSACTION_FREE, NULL, NULL,
+                                            NULL);
         weiri_release(&broker->config.allocator, transaction, sizeof(*transaction));
         weiri_broker_detach(broker);
     }

@@ -128,7 +128,7 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
 /* Shows a copy that was found, with its facts. Returns what the callback did; 0 for one that is
  * gone meanwhile, which is not shown. */
 static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
-                const struct weiri_query *facts, weir_job_fn *fn, void *arg)
+                const struct weiri_query *facts, const struct weiri_listing *listing)
 {
     struct weir_job_id id = {""};
     struct weir_job job = {.id = id.text, .reason = ""};
@@ -158,12 +158,13 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
     job.identity = identity;
     job.body = found->body == NULL ? "" : found->body + prefix;
     job.body_size = found->body_size - prefix;
-    return fn(&job, arg);
+    return listing->fn(&job, listing->arg);
 }
 
 /* Shows the copies that were found, until none is left to be shown. */
-static enum weir_status show_found(const struct weiri_queries *queries, weir_job_fn *fn, void *arg,
-                                   size_t *left, struct weir_error *ret_error)
+static enum weir_status show_found(const struct weiri_queries *queries,
+                                   const struct weiri_listing *listing, size_t *left,
+                                   struct weir_error *ret_error)
 {
     struct weiri_queries facts;
     enum weir_status status = weiri_queries_init(&facts, queries->call.cluster, 1, ret_error);
@@ -176,7 +177,7 @@ static enum weir_status show_found(const struct weiri_queries *queries, weir_job
         if (found->kind == WEIRI_FOUND) {
             weiri_queries_ask(&facts, weiri_query_node(found), &request, NULL);
             status = weiri_queries_check(&facts, "stats-job", ret_error);
-            bool is_over = show(queries->call.cluster, found, facts.query, fn, arg) != 0;
+            bool is_over = show(queries->call.cluster, found, facts.query, listing) != 0;
             *left = is_over ? 0 : *left - 1;
         }
     }
@@ -184,9 +185,8 @@ static enum weir_status show_found(const struct weiri_queries *queries, weir_job
     return status;
 }
 
-enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job_state state,
-                                    size_t limit, weir_job_fn *fn, void *arg,
-                                    struct weir_error *ret_error)
+static enum weir_status peek(struct weiri_cluster *cluster, const struct weiri_listing *listing,
+                             struct weir_error *ret_error)
 {
     static const struct {
         enum weir_job_state state;
@@ -194,11 +194,10 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
     } verbs[] = {{WEIR_JOB_READY, WEIRI_PEEK_READY},
                  {WEIR_JOB_DELAYED, WEIRI_PEEK_DELAYED},
                  {WEIR_JOB_BURIED, WEIRI_PEEK_BURIED}};
+    enum weir_job_state state = listing->filter.state;
+    size_t left = listing->limit;
     struct weiri_queries queries;
-    if (state == WEIR_JOB_RESERVED) {
-        return weiri_can_check(&weiri_beanstalkd_ops, WEIRI_CAN(RESERVED), ret_error);
-    }
-    enum weir_status status = weiri_queries_init(&queries, store, WEIRI_ALL_NODES, ret_error);
+    enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -207,20 +206,24 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
             continue;
         }
         const struct weiri_request request = {.verb = verbs[v].verb};
-        weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, tube);
+        weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, listing->filter.tube);
         status = weiri_queries_check(&queries, weiri_verb_name(verbs[v].verb), ret_error);
         if (status == WEIR_OK) {
-            status = show_found(&queries, fn, arg, &limit, ret_error);
+            status = show_found(&queries, listing, &left, ret_error);
         }
     }
     weiri_queries_fini(&queries);
     return status;
 }
 
-enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
-                                       struct weir_error *ret_error)
+enum weir_status weiri_cluster_list(void *store, const struct weiri_listing *listing,
+                                    struct weir_error *ret_error)
 {
+    const char *id = listing->id;
     struct weiri_copies copies = {.cluster = store};
+    if (id == NULL) {
+        return peek(store, listing, ret_error);
+    }
     enum weir_status status = weiri_copies_begin(&copies, id, ret_error);
     if (status == WEIR_OK) {
         status = weiri_queries_init(&copies.queries, store, 2 * copies.count, ret_error);
@@ -231,7 +234,7 @@ enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn 
     size_t count = copies.count;
     const struct weiri_query *found = weiri_copies_read(&copies);
     if (found != NULL) {
-        (void)show(store, &found[0], &found[1], fn, arg);
+        (void)show(store, &found[0], &found[1], listing);
     } else if (copies.silent == count) {
         status =
             weiri_fail(ret_error, WEIR_EUNAVAILABLE, "peek: no node answered: %s", copies.away);

@@ -137,38 +137,6 @@ static enum weir_status bury_job(struct weiri_copies *copies, const char *reason
                : weiri_copies_fail(copies, "may have been buried on some nodes only", ret_error);
 }
 
-enum weir_status weiri_cluster_change(void *store, const struct weiri_change *change,
-                                      struct weir_error *ret_error)
-{
-    struct weiri_copies copies = {.cluster = store};
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < change->count && status == WEIR_OK; i++) {
-        status = weiri_copies_begin(&copies, change->ids[i], ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weiri_queries_init(&copies.queries, store, (size_t)2 * WEIRI_NODES_MAX, ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    enum weir_status answer = WEIR_OK;
-    for (size_t i = 0; i < change->count; i++) {
-        struct weir_error why = {0};
-        (void)weiri_copies_begin(&copies, change->ids[i], NULL);
-        status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, &why)
-                 : change->event == WEIRI_JOB_KICK ? kick_job(&copies, &why)
-                                                   : bury_job(&copies, change->reason, &why);
-        change->statuses[i] = weiri_copies_end(&copies, status, &why);
-        if (change->statuses[i] == WEIR_EUNKNOWN && answer == WEIR_OK) {
-            answer = weiri_fail(ret_error, WEIR_EUNKNOWN, "%s", why.text);
-        }
-    }
-    weiri_queries_fini(&copies.queries);
-    return answer;
-}
-
-/* --- kick of a tube --- */
-
 /* A tube whose jobs are kicked one by one: the command for many would kick delayed ones where none
  * is buried, and a buried job's claim must be forgotten before it runs. */
 struct kick {
@@ -221,27 +189,61 @@ static bool kick_first(struct kick *kick, size_t node, const char *tube)
     return is_kicked || status != WEIR_EUNKNOWN;
 }
 
-enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count, size_t *ret_count,
-                                    struct weir_error *ret_error)
+static enum weir_status kick_tube(struct weiri_cluster *cluster, const struct weiri_change *change,
+                                  struct weir_error *ret_error)
 {
-    struct kick kick = {.copies = {.cluster = store}};
+    struct kick kick = {.copies = {.cluster = cluster}};
     enum weir_status status =
-        weiri_queries_init(&kick.copies.queries, store, (size_t)2 * WEIRI_NODES_MAX, ret_error);
+        weiri_queries_init(&kick.copies.queries, cluster, (size_t)2 * WEIRI_NODES_MAX, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    count_buried(&kick, tube);
-    for (size_t i = 0; i < kick.copies.cluster->options.node_count; i++) {
-        while (kick.left[i] > 0 && kick.kicked < count && kick_first(&kick, i, tube)) {
+    count_buried(&kick, change->tube);
+    for (size_t i = 0; i < cluster->options.node_count; i++) {
+        while (kick.left[i] > 0 && kick.kicked < change->count &&
+               kick_first(&kick, i, change->tube)) {
         }
     }
     weiri_queries_fini(&kick.copies.queries);
     bool is_all = kick.unknown.text[0] == '\0';
-    if (ret_count != NULL && (is_all || kick.kicked > 0)) {
-        *ret_count = kick.kicked;
+    if (change->ret_count != NULL && (is_all || kick.kicked > 0)) {
+        *change->ret_count = kick.kicked;
     }
     return is_all ? WEIR_OK
                   : weiri_fail(ret_error, kick.kicked > 0 ? WEIR_EUNKNOWN : WEIR_EUNAVAILABLE,
                                "%zu jobs were kicked, but not all: %.400s", kick.kicked,
                                kick.unknown.text);
+}
+
+enum weir_status weiri_cluster_change(void *store, const struct weiri_change *change,
+                                      struct weir_error *ret_error)
+{
+    struct weiri_copies copies = {.cluster = store};
+    enum weir_status status = WEIR_OK;
+    if (change->ids == NULL) {
+        return kick_tube(store, change, ret_error);
+    }
+    for (size_t i = 0; i < change->count && status == WEIR_OK; i++) {
+        status = weiri_copies_begin(&copies, change->ids[i], ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_queries_init(&copies.queries, store, (size_t)2 * WEIRI_NODES_MAX, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    enum weir_status answer = WEIR_OK;
+    for (size_t i = 0; i < change->count; i++) {
+        struct weir_error why = {0};
+        (void)weiri_copies_begin(&copies, change->ids[i], NULL);
+        status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, &why)
+                 : change->event == WEIRI_JOB_KICK ? kick_job(&copies, &why)
+                                                   : bury_job(&copies, change->reason, &why);
+        change->statuses[i] = weiri_copies_end(&copies, status, &why);
+        if (change->statuses[i] == WEIR_EUNKNOWN && answer == WEIR_OK) {
+            answer = weiri_fail(ret_error, WEIR_EUNKNOWN, "%s", why.text);
+        }
+    }
+    weiri_queries_fini(&copies.queries);
+    return answer;
 }

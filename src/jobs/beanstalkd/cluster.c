@@ -357,12 +357,13 @@ static enum weir_status open_cluster(struct weiri_cluster_options *options,
     return WEIR_OK;
 }
 
-static enum weir_status open_url(const char *location, const struct weiri_broker_config *config,
+static enum weir_status open_url(const char *location, struct weiri_broker_config *config,
                                  void **ret_store, struct weir_error *ret_error)
 {
     struct weiri_cluster_options options;
     enum weir_status status =
         weiri_cluster_url_parse(&config->allocator, location, &options, ret_error);
+    config->late_ns = status == WEIR_OK ? options.late_ns : 0;
     return status == WEIR_OK ? open_cluster(&options, config, ret_store, ret_error) : status;
 }
 
@@ -386,15 +387,12 @@ const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .now = weiri_cluster_now,
     .put = weiri_cluster_put,
     .change = weiri_cluster_change,
-    .kick = weiri_cluster_kick,
+    .edit = weiri_cluster_pause,
+    .list = weiri_cluster_list,
     .tubes = weiri_cluster_tubes,
-    .peek = weiri_cluster_peek,
-    .peek_id = weiri_cluster_peek_id,
-    .pause = weiri_cluster_pause,
     .nodes = weiri_cluster_nodes,
     .check = weiri_cluster_check,
     .move = weiri_cluster_move,
-    .late = weiri_cluster_late,
     .exchange = weiri_cluster_exchange,
     .settle = weiri_cluster_settle,
     .let_go = weiri_cluster_let_go,

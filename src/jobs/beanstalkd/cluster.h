@@ -234,16 +234,12 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
 /* The operations: functions of struct weiri_broker_ops. */
 WEIRI_OP(put, weiri_cluster_put);
 WEIRI_OP(change, weiri_cluster_change);
-WEIRI_OP(kick, weiri_cluster_kick);
+WEIRI_OP(edit, weiri_cluster_pause);
+WEIRI_OP(list, weiri_cluster_list);
 WEIRI_OP(tubes, weiri_cluster_tubes);
-WEIRI_OP(peek, weiri_cluster_peek);
-WEIRI_OP(peek_id, weiri_cluster_peek_id);
-
 WEIRI_OP(nodes, weiri_cluster_nodes);
 WEIRI_OP(check, weiri_cluster_check);
-WEIRI_OP(pause, weiri_cluster_pause);
 WEIRI_OP(move, weiri_cluster_move);
-WEIRI_OP(late, weiri_cluster_late);
 
 extern const struct weiri_broker_ops weiri_beanstalkd_ops;
 

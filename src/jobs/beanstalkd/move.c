@@ -271,8 +271,3 @@ enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
     weiri_array_free(&mover.held, &mover.cluster->config->allocator);
     return status;
 }
-
-int64_t weiri_cluster_late(const void *store)
-{
-    return ((const struct weiri_cluster *)store)->options.late_ns;
-}

@@ -99,7 +99,7 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
     return WEIR_OK;
 }
 
-enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t duration_ns,
+enum weir_status weiri_cluster_pause(void *store, const struct weiri_edit *edit,
                                      struct weir_error *ret_error)
 {
     struct weiri_queries queries;
@@ -108,7 +108,7 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
         return status;
     }
     const struct weiri_request request = {
-        .verb = WEIRI_PAUSE_TUBE, .tube = tube, .delay_s = weiri_seconds_up(duration_ns)};
+        .verb = WEIRI_PAUSE_TUBE, .tube = edit->name, .delay_s = weiri_seconds_up(edit->pause_ns)};
     weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
     status = WEIR_ENOTFOUND;
     char text[400] = "";
@@ -121,7 +121,7 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
     } else if (away > 0) {
         status = weiri_fail(ret_error, WEIR_EUNKNOWN, "not all nodes answered: %s", text);
     } else if (status != WEIR_OK) {
-        status = weiri_fail(ret_error, status, "there is no tube %.200s", tube);
+        status = weiri_fail(ret_error, status, "there is no tube %.200s", edit->name);
     }
     weiri_queries_fini(&queries);
     return status;

@@ -35,6 +35,8 @@ struct weiri_broker_config {
     void *now_arg;
     int64_t (*lease_now)(void *arg); /* of now_arg, too */
     char boot[WEIRI_BOOT_SIZE];
+    /* Set by open(): how late any job may be found without being buried for it; 0: any time. */
+    int64_t late_ns;
 };
 
 /* Between two tries of what failed, at most: of each server that is away, and of each worker whose
@@ -77,32 +79,68 @@ enum weir_status weiri_put_blame(const struct weiri_put *put, size_t body, enum 
 struct weiri_move;
 struct weiri_plan;
 
-/* A schedule to be kept. Its options are checked, with their defaults: cron, zone are not NULL. */
-struct weiri_schedule_put {
-    struct weir_job_schedule_options options;
-    const struct weiri_plan *plan;
-};
-
-/* What an operator does with a schedule. */
-enum weiri_schedule_event {
+/* What an operator changes beside jobs: of a tube, or with SCHEDULES a schedule. WEIR_ENOTFOUND:
+ * there is none of the name, which a policy and a put would make. */
+enum weiri_edit_kind {
+    WEIRI_TUBE_PAUSE,
+    WEIRI_TUBE_POLICY, /* with POLICIES */
+    WEIRI_SCHEDULE_PUT,
     WEIRI_SCHEDULE_REMOVE,
     WEIRI_SCHEDULE_PAUSE,
     WEIRI_SCHEDULE_RESUME,
     WEIRI_SCHEDULE_RUN
 };
+struct weiri_edit {
+    enum weiri_edit_kind kind;
+    const char *name;
+    int64_t pause_ns; /* nothing is reserved for so long; WEIR_FOREVER: until resumed; 0: resumes */
+    const struct weir_tube_policy *policy; /* a change that is to be merged (jobs/core/policy.h) */
+    /* A put's. The options are checked, with their defaults: cron, zone are not NULL. */
+    const struct weir_job_schedule_options *schedule;
+    const struct weiri_plan *plan;
+    struct weir_job_id *ret_id; /* of a run's job; NULL: not told */
+};
+
+/* Which jobs are told, and to whom. */
+struct weiri_listing {
+    /* With LIST. The job that fn is told is that of a struct weiri_reservation, which fn may take
+     * out of its list. WEIRI_JOB_WAITING is a state, too. */
+    struct weir_job_filter filter;
+    const char *id; /* not NULL: the job of this id alone, or WEIR_ENOTFOUND */
+    bool is_peek;   /* the first of the filter's tube and state, in the order in which they run */
+    size_t limit;   /* of a peek: at most so many */
+    weir_job_fn *fn;
+    void *arg;
+};
+
+/* Care for a whole store: with BACKUP, or with REPAIR. */
+enum weiri_care_kind {
+    WEIRI_CARE_BACKUP,
+    WEIRI_CARE_REPAIR,
+    WEIRI_CARE_SHRINK
+};
+struct weiri_care {
+    enum weiri_care_kind kind;
+    const char *path; /* of a backup: the new file */
+    /* Results, where the call succeeds. */
+    struct weir_repair_counts counts; /* of a repair */
+    uint64_t before;                  /* of a shrink: sizes */
+    uint64_t after;
+};
 
 /* Of the jobs that are listed: delayed or ready. */
 #define WEIRI_JOB_WAITING ((enum weir_job_state)(WEIR_JOB_ARCHIVED + 1))
 
-/* An event for jobs by id: an operator's, or a move's. */
+/* An event for jobs: an operator's, or a move's. */
 struct weiri_change {
-    enum weiri_job_event event; /* remove, kick or set aside; reschedule, moved away */
-    const char *const *ids;
+    enum weiri_job_event event;    /* remove, kick or set aside; reschedule, moved away */
+    const char *const *ids;        /* NULL: a kick of the tube's buried jobs, at most count */
     const char *const *identities; /* NULL, or what each must have, or is not found */
     size_t count;
     const char *reason; /* set aside; NULL: none */
     int64_t run_at_ns;  /* reschedule */
-    const char *tube;   /* not NULL: instead of an event the jobs move to this tube */
+    const char *tube;   /* not NULL, with ids: instead of an event the jobs move to this tube */
+    size_t *ret_count;  /* without ids: how many, where it is known; NULL: not told */
     /* Results, where the call succeeds, or says WEIR_EUNKNOWN: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY
      * (reserved), WEIR_ESTATE (not in a state for the event), WEIR_EUNKNOWN (ret_error says more).
      */
@@ -193,13 +231,14 @@ enum weiri_transaction_step {
     WEIRI_TRANSACTION_CHECK, /* WEIR_ESTATE: there is none */
     WEIRI_TRANSACTION_PUT,   /* all jobs, or none */
     WEIRI_TRANSACTION_COMMIT,
-    WEIRI_TRANSACTION_ROLLBACK
+    WEIRI_TRANSACTION_ROLLBACK,
+    WEIRI_TRANSACTION_FREE /* rolls back; the last step */
 };
 
 struct weiri_broker_ops {
     const char *scheme;
     uint32_t can; /* WEIRI_CAN() of its features */
-    enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
+    enum weir_status (*open)(const char *location, struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);
     /* The time by which the backend makes run times of delays. */
@@ -209,55 +248,33 @@ struct weiri_broker_ops {
                             struct weir_error *ret_error);
     enum weir_status (*change)(void *store, const struct weiri_change *change,
                                struct weir_error *ret_error);
-    enum weir_status (*kick)(void *store, const char *tube, size_t count, size_t *ret_count,
+    enum weir_status (*edit)(void *store, const struct weiri_edit *edit,
+                             struct weir_error *ret_error);
+
+    enum weir_status (*list)(void *store, const struct weiri_listing *listing,
                              struct weir_error *ret_error);
     enum weir_status (*tubes)(void *store, const char *tube, weir_tube_fn *fn, void *arg,
                               struct weir_error *ret_error);
-    enum weir_status (*peek)(void *store, const char *tube, enum weir_job_state state, size_t limit,
-                             weir_job_fn *fn, void *arg, struct weir_error *ret_error);
-    enum weir_status (*peek_id)(void *store, const char *id, weir_job_fn *fn, void *arg,
-                                struct weir_error *ret_error);
 
-    /* NULL: no NODES. */
-    enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
-                              struct weir_error *ret_error);
-
-    /* Nothing of the tube is reserved for so long; WEIR_FOREVER: until it is resumed; 0: resumes.
-     */
-    enum weir_status (*pause)(void *store, const char *tube, int64_t duration_ns,
-                              struct weir_error *ret_error);
-    /* With LIST. The job that fn is told is that of a struct weiri_reservation, which fn may take
-     * out of its list. WEIRI_JOB_WAITING is a state, too. */
-    enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
-                             void *arg, struct weir_error *ret_error);
-
-    /* With WAS_PUT. */
-    enum weir_status (*was_put)(void *store, const char *id, bool *ret_was_put,
-                                struct weir_error *ret_error);
-
-    /* With ATTEMPTS. */
-    enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
-                                 struct weir_error *ret_error);
-
-    /* With SCHEDULES. WEIR_ENOTFOUND: there is none of the name. */
-    enum weir_status (*schedule_put)(void *store, const struct weiri_schedule_put *put,
-                                     struct weir_error *ret_error);
-    enum weir_status (*schedule_change)(void *store, const char *name,
-                                        enum weiri_schedule_event event, struct weir_job_id *ret_id,
-                                        struct weir_error *ret_error);
-    enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
-                                  void *arg, struct weir_error *ret_error);
-    /* With POLICIES. The policy is a change that is to be merged (jobs/core/policy.h). */
-    enum weir_status (*set_policy)(void *store, const char *tube,
-                                   const struct weir_tube_policy *policy,
-                                   struct weir_error *ret_error);
+    /* Each of these five with the feature of its name. Of schedules the name may be NULL: all. */
     enum weir_status (*policy)(void *store, const char *tube, struct weir_tube_policy *ret_policy,
                                struct weir_tube_policy_counts *ret_counts,
                                struct weir_error *ret_error);
+    enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
+                                  void *arg, struct weir_error *ret_error);
+    enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
+                                 struct weir_error *ret_error);
+    enum weir_status (*was_put)(void *store, const char *id, bool *ret_was_put,
+                                struct weir_error *ret_error);
+    enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
+                              struct weir_error *ret_error);
+
     /* Tells of its findings with weiri_find(). */
     enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
-    /* With BACKUP: copies the store to a new file. */
-    enum weir_status (*backup)(void *store, const char *path, struct weir_error *ret_error);
+    /* With BACKUP or REPAIR. */
+    enum weir_status (*care)(void *store, struct weiri_care *care, struct weir_error *ret_error);
+    /* Moves jobs to another broker (jobs/core/move.h). */
+    enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
 
     /* With TRANSACTIONS: jobs in transactions of the program. */
     enum weir_status (*transaction_open)(void *store, void *connection, void **ret_transaction,
@@ -265,18 +282,6 @@ struct weiri_broker_ops {
     enum weir_status (*transaction_step)(void *transaction, enum weiri_transaction_step step,
                                          const struct weiri_put *put, struct weir_job_id *ret_ids,
                                          struct weir_error *ret_error);
-    void (*transaction_close)(void *transaction);
-
-    /* With REPAIR. */
-    enum weir_status (*repair)(void *store, struct weir_repair_counts *ret_counts,
-                               struct weir_error *ret_error);
-    enum weir_status (*shrink)(void *store, uint64_t *ret_before, uint64_t *ret_after,
-                               struct weir_error *ret_error);
-
-    /* Moves jobs to another broker (jobs/core/move.h). */
-    enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
-    /* How late a job may be found without being buried for it; 0, or no function: any time. */
-    int64_t (*late)(const void *store);
 
     /* May be called again with the same struct after it failed: nothing has happened then, but that
      * after WEIR_EIO nobody knows. */

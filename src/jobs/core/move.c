@@ -253,9 +253,11 @@ enum weir_status weiri_move_out(struct weiri_move *move, int64_t name, struct we
 {
     const struct weiri_side *from = &move->from;
     const struct weir_allocator *memory = &from->config->allocator;
-    const struct weir_job_filter filter = {
-        .tube = move->tube, .state = WEIRI_JOB_WAITING, .step = move_batch};
     struct batch *batch = weiri_alloc_zero(memory, 1, sizeof(*batch));
+    const struct weiri_listing waiting = {
+        .filter = {.tube = move->tube, .state = WEIRI_JOB_WAITING, .step = move_batch},
+        .fn = take,
+        .arg = batch};
     if (batch == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
@@ -263,7 +265,7 @@ enum weir_status weiri_move_out(struct weiri_move *move, int64_t name, struct we
     batch->name = name;
     batch->error = ret_error;
     weiri_list_init(&batch->jobs);
-    enum weir_status status = from->ops->list(from->store, &filter, take, batch, ret_error);
+    enum weir_status status = from->ops->list(from->store, &waiting, ret_error);
     if (status == WEIR_OK) { /* nothing is left of a move that was ended */
         (void)move_batch(NULL, batch);
         status = batch->status;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Operators' commands for jobs. */
+/* Operators' changes of jobs, tubes and schedules. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -16,8 +16,7 @@ struct change_request {
 };
 
 struct kick_request {
-    const char *tube;
-    size_t count;
+    const struct weiri_change *change;
     size_t kicked; /* result */
 };
 
@@ -54,12 +53,50 @@ static int run_change(struct weiri_store *store, void *arg)
     return code == SQLITE_OK ? weiri_tally_flush(store, &target) : code;
 }
 
+static int run_kick(struct weiri_store *store, void *arg)
+{
+    struct kick_request *request = arg;
+    const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
+    struct weiri_now now = weiri_store_times(store);
+    struct weiri_tally tally = {0};
+    request->kicked = 0;
+    int64_t tube;
+    int code = weiri_tube_find(&store->writer, request->change->tube, &tube);
+    bool is_more = code == SQLITE_OK;
+    code = code == SQLITE_DONE ? SQLITE_OK : code;
+    while (is_more && request->kicked < request->change->count && code == SQLITE_OK) {
+        size_t done;
+        code = weiri_rows_change(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
+                                 request->change->count - request->kicked, &step, now, NULL, &done);
+        request->kicked += done;
+        is_more = done > 0;
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+}
+
+static enum weir_status kick(struct weiri_store *store, const struct weiri_change *change,
+                             struct weir_error *ret_error)
+{
+    struct kick_request request = {change, 0};
+    enum weir_status status = WEIR_OK;
+    if (change->count > 0) {
+        status = weiri_commit(store, run_kick, &request, ret_error);
+    }
+    if (status == WEIR_OK && change->ret_count != NULL) {
+        *change->ret_count = request.kicked;
+    }
+    return status;
+}
+
 enum weir_status weiri_store_change(void *arg, const struct weiri_change *change,
                                     struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
     const struct weir_allocator *allocator = &store->config->allocator;
     size_t count = change->count;
+    if (change->ids == NULL) {
+        return kick(store, change, ret_error);
+    }
     int64_t *numbers = weiri_alloc_zero(allocator, count, sizeof(*numbers));
     enum weir_status *statuses = weiri_alloc_zero(allocator, count, sizeof(*statuses));
     enum weir_status status = WEIR_OK;
@@ -83,72 +120,62 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
     return status;
 }
 
-static int run_kick(struct weiri_store *store, void *arg)
+/* --- changes of tubes and schedules --- */
+
+static int run_pause(struct weiri_store *store, struct weiri_edit_request *request)
 {
-    struct kick_request *request = arg;
-    const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
-    struct weiri_now now = weiri_store_times(store);
-    struct weiri_tally tally = {0};
-    request->kicked = 0;
+    const struct weiri_edit *edit = request->edit;
     int64_t tube;
-    int code = weiri_tube_find(&store->writer, request->tube, &tube);
-    bool is_more = code == SQLITE_OK;
-    code = code == SQLITE_DONE ? SQLITE_OK : code;
-    while (is_more && request->kicked < request->count && code == SQLITE_OK) {
-        size_t done;
-        code = weiri_rows_change(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
-                                 request->count - request->kicked, &step, now, NULL, &done);
-        request->kicked += done;
-        is_more = done > 0;
-    }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
-}
-
-enum weir_status weiri_store_kick(void *arg, const char *tube, size_t count, size_t *ret_count,
-                                  struct weir_error *ret_error)
-{
-    struct kick_request request = {tube, count, 0};
-    enum weir_status status = WEIR_OK;
-    if (count > 0) {
-        status = weiri_commit(arg, run_kick, &request, ret_error);
-    }
-    if (status == WEIR_OK && ret_count != NULL) {
-        *ret_count = request.kicked;
-    }
-    return status;
-}
-
-struct pause_request {
-    const char *tube;
-    int64_t duration_ns; /* 0: resume */
-    bool is_known;       /* result */
-};
-
-static int run_pause(struct weiri_store *store, void *arg)
-{
-    struct pause_request *request = arg;
-    int64_t tube;
-    int code = weiri_tube_find(&store->writer, request->tube, &tube);
+    int code = weiri_tube_find(&store->writer, edit->name, &tube);
     request->is_known = code == SQLITE_OK;
     if (code != SQLITE_OK) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    int64_t until = weiri_time_add(weiri_store_now(store), request->duration_ns);
-    code = request->duration_ns == 0
+    int64_t until = weiri_time_add(weiri_store_now(store), edit->pause_ns);
+    code = edit->pause_ns == 0
                ? weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, WEIRI_VALUES(tube))
                : weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
     /* Consumers look again, and find jobs, or when to look next. */
-    weiri_write_notify(store, request->tube, false);
+    weiri_write_notify(store, edit->name, false);
     return code;
 }
 
-enum weir_status weiri_store_pause(void *arg, const char *tube, int64_t duration_ns,
-                                   struct weir_error *ret_error)
+static int run_edit(struct weiri_store *store, void *arg)
 {
-    struct pause_request request = {tube, duration_ns, false};
-    enum weir_status status = weiri_commit(arg, run_pause, &request, ret_error);
-    if (status == WEIR_OK && !request.is_known) {
-        status = weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no tube %.200s", tube);
+    struct weiri_edit_request *request = arg;
+    request->is_known = true;
+    request->status = WEIR_OK;
+    request->trimmed = 0;
+    switch (request->edit->kind) {
+    case WEIRI_TUBE_PAUSE:
+        return run_pause(store, request);
+    case WEIRI_TUBE_POLICY:
+        return weiri_policy_edit(store, request);
+    default:
+        return weiri_schedule_edit(store, request);
     }
-    return status;
+}
+
+enum weir_status weiri_store_edit(void *store, const struct weiri_edit *edit,
+                                  struct weir_error *ret_error)
+{
+    struct weiri_edit_request request = {.edit = edit};
+    enum weir_status status;
+    do {
+        status = weiri_commit(store, run_edit, &request, ret_error);
+        request.is_again = true;
+    } while (status == WEIR_OK && request.trimmed > 0);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (!request.is_known) {
+        return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no %s %.200s",
+                          edit->kind == WEIRI_TUBE_PAUSE ? "tube" : "schedule", edit->name);
+    }
+    if (request.status == WEIR_OK && edit->ret_id != NULL) {
+        weiri_number_format(request.job, edit->ret_id);
+    }
+    return request.status == WEIR_OK
+               ? WEIR_OK
+               : weiri_fail(ret_error, request.status, "%s", request.error.text);
 }

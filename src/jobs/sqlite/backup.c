@@ -103,9 +103,9 @@ static enum weir_status make(sqlite3 *from, const char *path, struct weir_error 
     return status;
 }
 
-enum weir_status weiri_store_backup(void *arg, const char *location, struct weir_error *ret_error)
+enum weir_status weiri_store_backup(struct weiri_store *store, const char *location,
+                                    struct weir_error *ret_error)
 {
-    struct weiri_store *store = arg;
     char path[WEIRI_PLACE_SIZE];
     enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
     enum weiri_file_kind kind = WEIRI_FILE_OTHER;

@@ -101,9 +101,10 @@ static int read_page(struct weiri_reading *reading, void *arg)
     return weiri_sql_end(statement, code);
 }
 
-enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filter, weir_job_fn *fn,
-                                  void *fn_arg, struct weir_error *ret_error)
+enum weir_status weiri_store_scan(void *arg, const struct weiri_listing *listing,
+                                  struct weir_error *ret_error)
 {
+    const struct weir_job_filter *filter = &listing->filter;
     struct page page = {
         .store = arg, .filter = filter, .states = bits_of(filter->state), .last = -1};
     const struct weir_allocator *memory = &page.store->config->allocator;
@@ -127,12 +128,12 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
             const struct weiri_reservation *job =
                 WEIRI_CONTAINER(next, struct weiri_reservation, link);
             next = next->next; /* fn may take it */
-            is_over = fn(&job->job, fn_arg) != 0;
+            is_over = listing->fn(&job->job, listing->arg) != 0;
         }
         if (status == WEIR_OK && !is_over && !page.is_over && filter->step != NULL) {
             struct weir_job_id id;
             weiri_number_format(page.after, &id);
-            is_over = filter->step(id.text, fn_arg) != 0;
+            is_over = filter->step(id.text, listing->arg) != 0;
         }
     } while (status == WEIR_OK && !is_over && !page.is_over);
     weiri_reservations_free(memory, &page.jobs);

@@ -93,19 +93,19 @@ enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn
 
 /* --- peek --- */
 
-/* Tells one job as it is now, in a transaction of its own. state: only in this one; 0: in any. */
+/* Tells one job as it is now, in a transaction of its own, where it is in the state. */
 static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
-                                 enum weir_job_state state, weir_job_fn *fn, void *arg,
-                                 bool *ret_is_told, bool *ret_is_over, struct weir_error *ret_error)
+                                 const struct weiri_listing *listing, bool *ret_is_told,
+                                 bool *ret_is_over, struct weir_error *ret_error)
 {
     struct weiri_reservation *copy = NULL;
     enum weir_status status = weiri_reading_begin(reading, ret_error);
     if (status == WEIR_OK) {
-        int code = weiri_copy_job(reading, number, state, &copy);
+        int code = weiri_copy_job(reading, number, listing->filter.state, &copy);
         status = weiri_reading_end(reading, code, ret_error);
     }
     *ret_is_told = status == WEIR_OK && copy != NULL;
-    *ret_is_over = *ret_is_told && fn(&copy->job, arg) != 0;
+    *ret_is_over = *ret_is_told && listing->fn(&copy->job, listing->arg) != 0;
     weiri_reservation_free(&reading->store->config->allocator, copy);
     return status;
 }
@@ -126,27 +126,6 @@ enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_pu
     }
     *ret_was_put = status == WEIR_OK ? number <= last : *ret_was_put;
     return status;
-}
-
-enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn, void *fn_arg,
-                                     struct weir_error *ret_error)
-{
-    int64_t number = 0;
-    struct weiri_reading reading;
-    enum weir_status status = weiri_number_parse("job id", id, &number, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_reading_open(arg, &reading, ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    bool is_told;
-    bool is_over;
-    status = tell_job(&reading, number, WEIRI_JOB_GONE, fn, fn_arg, &is_told, &is_over, ret_error);
-    weiri_reading_close(&reading);
-    return status != WEIR_OK || is_told
-               ? status
-               : weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", id);
 }
 
 /* Finds the numbers of jobs of one state, at most limit. */
@@ -175,13 +154,16 @@ static int list_state(struct weiri_reading *reading, enum weir_job_state state, 
     return weiri_sql_end(statement, code);
 }
 
-static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_job_state state,
-                     size_t limit, struct weiri_array *findings)
+/* Finds the numbers of the first jobs of a tube. */
+static int list_first(struct weiri_reading *reading, const struct weiri_listing *listing,
+                      struct weiri_array *findings)
 {
+    enum weir_job_state state = listing->filter.state;
+    size_t limit = listing->limit;
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
                                                 WEIR_JOB_BURIED};
     int64_t number;
-    int code = weiri_tube_find(reading->reader, tube, &number);
+    int code = weiri_tube_find(reading->reader, listing->filter.tube, &number);
     if (code != SQLITE_OK) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
@@ -197,29 +179,44 @@ static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_
     return code;
 }
 
-enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_state state,
-                                  size_t limit, weir_job_fn *fn, void *fn_arg,
+/* Finds the numbers of the jobs that are to be told: of the one with the id, or of the first. */
+static enum weir_status find(struct weiri_reading *reading, const struct weiri_listing *listing,
+                             struct weiri_array *findings, struct weir_error *ret_error)
+{
+    if (listing->id != NULL) {
+        int64_t *number = weiri_array_add(findings, &reading->store->config->allocator);
+        return number == NULL ? weiri_fail(ret_error, WEIR_ENOMEM, "out of memory")
+                              : weiri_number_parse("job id", listing->id, number, ret_error);
+    }
+    enum weir_status status = weiri_reading_begin(reading, ret_error);
+    return status == WEIR_OK
+               ? weiri_reading_end(reading, list_first(reading, listing, findings), ret_error)
+               : status;
+}
+
+enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing,
                                   struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
     struct weiri_reading reading;
+    if (listing->id == NULL && !listing->is_peek) {
+        return weiri_store_scan(store, listing, ret_error);
+    }
     enum weir_status status = weiri_reading_open(store, &reading, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
     struct weiri_array findings = {.item_size = sizeof(int64_t)};
-    status = weiri_reading_begin(&reading, ret_error);
-    if (status == WEIR_OK) {
-        int code = list_jobs(&reading, tube, state, limit, &findings);
-        status = weiri_reading_end(&reading, code, ret_error);
-    }
+    status = find(&reading, listing, &findings, ret_error);
     const int64_t *numbers = findings.items;
+    bool is_told = false;
     bool is_over = false;
     for (size_t i = 0; i < findings.count && status == WEIR_OK && !is_over; i++) {
-        bool is_told;
-        status = tell_job(&reading, numbers[i], state, fn, fn_arg, &is_told, &is_over, ret_error);
+        status = tell_job(&reading, numbers[i], listing, &is_told, &is_over, ret_error);
     }
     weiri_reading_close(&reading);
     weiri_array_free(&findings, &store->config->allocator);
-    return status;
+    return status == WEIR_OK && listing->id != NULL && !is_told
+               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", listing->id)
+               : status;
 }

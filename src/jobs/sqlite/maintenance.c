@@ -189,51 +189,44 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
     return status == WEIR_OK ? change(own, note_stamp, NULL, ret_error) : status;
 }
 
-enum weir_status weiri_store_shrink(void *arg, uint64_t *ret_before, uint64_t *ret_after,
-                                    struct weir_error *ret_error)
+/* --- as a whole --- */
+
+static enum weir_status repair(struct weiri_store *own, struct weir_repair_counts *counts,
+                               struct weir_error *ret_error)
 {
-    struct weiri_store own = {.config = NULL};
-    const struct weiri_store *store = arg;
-    enum weir_status status = open_own(store, &own, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    struct rebuilding rebuilding = {counts, false};
+    struct stretch stretch = {.counts = counts, .count = 1};
+    enum weir_status status = change(own, rebuild, &rebuilding, ret_error);
+    if (status == WEIR_ECORRUPT) {
+        counts->orphans = 0;
+        rebuilding.is_damaged = true;
+        weiri_error_clear(ret_error);
+        status = change(own, rebuild, &rebuilding, ret_error);
     }
-    uint64_t before = size_of(store->path);
-    status = vacuum(&own, ret_error);
-    close_own(&own);
-    if (status == WEIR_OK) {
-        *ret_before = before;
-        *ret_after = size_of(store->path);
+    while (status == WEIR_OK && stretch.count > 0) {
+        status = change(own, check_stretch, &stretch, ret_error);
     }
     return status;
 }
 
-/* --- repair, as a whole --- */
-
-enum weir_status weiri_store_repair(void *arg, struct weir_repair_counts *ret_counts,
-                                    struct weir_error *ret_error)
+enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct weir_error *ret_error)
 {
     struct weiri_store own = {.config = NULL};
-    struct weir_repair_counts counts = {0, 0, 0};
-    struct rebuilding rebuilding = {&counts, false};
-    enum weir_status status = open_own(arg, &own, ret_error);
+    struct weiri_store *store = arg;
+    if (care->kind == WEIRI_CARE_BACKUP) {
+        return weiri_store_backup(store, care->path, ret_error);
+    }
+    enum weir_status status = open_own(store, &own, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    status = change(&own, rebuild, &rebuilding, ret_error);
-    if (status == WEIR_ECORRUPT) {
-        counts.orphans = 0;
-        rebuilding.is_damaged = true;
-        weiri_error_clear(ret_error);
-        status = change(&own, rebuild, &rebuilding, ret_error);
-    }
-    struct stretch stretch = {.counts = &counts, .count = 1};
-    while (status == WEIR_OK && stretch.count > 0) {
-        status = change(&own, check_stretch, &stretch, ret_error);
+    care->before = size_of(store->path);
+    if (care->kind == WEIRI_CARE_REPAIR) {
+        status = repair(&own, &care->counts, ret_error);
     }
     /* Repairs of damaged indexes, this one or an earlier one, left their pages unused. */
     status = status == WEIR_OK ? vacuum(&own, ret_error) : status;
     close_own(&own);
-    *ret_counts = status == WEIR_OK ? counts : *ret_counts;
+    care->after = size_of(store->path);
     return status;
 }

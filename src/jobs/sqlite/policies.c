@@ -80,33 +80,26 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     return code;
 }
 
-struct set_request {
-    const char *tube;
-    const struct weir_tube_policy *change;
-    bool is_set; /* an earlier transaction did */
-    /* Results. */
-    size_t count;            /* jobs that were trimmed */
-    enum weir_status status; /* whether the change was refused, and why */
-    struct weir_error error;
-};
-
-static int merge(struct weiri_store *store, struct set_request *request)
+static int merge(struct weiri_store *store, struct weiri_edit_request *request)
 {
     struct weiri_policy found = {.policy = {0}};
     struct weir_tube_policy *policy = &found.policy;
+    const char *name = request->edit->name;
     int64_t tube;
-    int code = weiri_tube_find(&store->writer, request->tube, &tube);
+    int code = weiri_tube_find(&store->writer, name, &tube);
     code = code == SQLITE_OK     ? weiri_policy_find(&store->writer, tube, &found)
            : code == SQLITE_DONE ? SQLITE_OK
                                  : code;
     if (code != SQLITE_OK) {
         return code;
     }
-    request->status = weiri_policy_merge(policy, request->change, &request->error);
+    request->status = weiri_policy_merge(policy, request->edit->policy, &request->error);
     if (request->status != WEIR_OK) {
         return SQLITE_OK;
     }
-    code = weiri_tube_add(store, request->tube, &tube);
+    /* Consumers that found full groups look again. */
+    weiri_write_notify(store, name, false);
+    code = weiri_tube_add(store, name, &tube);
     return code == SQLITE_OK
                ? weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY,
                                WEIRI_VALUES(tube, policy->archive_ns,
@@ -117,41 +110,20 @@ static int merge(struct weiri_store *store, struct set_request *request)
                : code;
 }
 
-static int run_set(struct weiri_store *store, void *arg)
+int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
-    struct set_request *request = arg;
     struct weiri_tally tally = {0};
     int64_t tube;
-    int code = request->is_set ? SQLITE_OK : merge(store, request);
-    request->count = 0;
+    int code = request->is_again ? SQLITE_OK : merge(store, request);
     if (code != SQLITE_OK || request->status != WEIR_OK) {
         return code;
     }
-    if (!request->is_set) {
-        /* Consumers that found full groups look again. */
-        weiri_write_notify(store, request->tube, false);
-    }
-    code = weiri_tube_find(&store->writer, request->tube, &tube);
+    code = weiri_tube_find(&store->writer, request->edit->name, &tube);
     if (code == SQLITE_OK) {
         code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store),
-                                 &request->count);
+                                 &request->trimmed);
     }
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
-}
-
-enum weir_status weiri_store_set_policy(void *arg, const char *tube,
-                                        const struct weir_tube_policy *change,
-                                        struct weir_error *ret_error)
-{
-    struct set_request request = {.tube = tube, .change = change};
-    enum weir_status status;
-    do {
-        status = weiri_commit(arg, run_set, &request, ret_error);
-        request.is_set = true;
-    } while (status == WEIR_OK && request.count > 0);
-    return status == WEIR_OK && request.status != WEIR_OK
-               ? weiri_fail(ret_error, request.status, "%s", request.error.text)
-               : status;
 }
 
 /* The policy of a tube. */

@@ -27,7 +27,4 @@ int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weir
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                       size_t limit, struct weiri_now now, size_t *ret_count);
 
-WEIRI_OP(set_policy, weiri_store_set_policy);
-WEIRI_OP(policy, weiri_store_policy);
-
 #endif

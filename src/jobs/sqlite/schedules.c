@@ -239,50 +239,35 @@ static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
                                       weiri_blob(body->data, body->size)));
 }
 
-static int run_put(struct weiri_store *store, void *arg)
+static int put_schedule(struct weiri_store *store, const struct weiri_edit *edit)
 {
-    const struct weiri_schedule_put *put = *(const struct weiri_schedule_put **)arg;
+    const struct weir_job_schedule_options *options = edit->schedule;
     struct schedule_row row = {.number = 0};
     int64_t tube = 0;
-    int64_t next = weiri_firing_first(put->plan, put->options.first_at_ns, weiri_store_now(store));
+    int64_t next = weiri_firing_first(edit->plan, options->first_at_ns, weiri_store_now(store));
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
-        code = weiri_tube_add(store, put->options.tube, &tube);
+        code = weiri_tube_add(store, options->tube, &tube);
     }
     if (code == SQLITE_OK) {
-        code = find_row(store, put->options.name, &row);
+        code = find_row(store, edit->name, &row);
     }
-    if (code == SQLITE_ROW && is_as_before(&row, &put->options)) {
+    if (code == SQLITE_ROW && is_as_before(&row, options)) {
         next = row.next_ns;
     }
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
-        code = save(store, tube, next, &put->options);
+        code = save(store, tube, next, options);
     }
     /* Consumers look again, and find when to look next. */
-    weiri_write_notify(store, put->options.tube, false);
+    weiri_write_notify(store, options->tube, false);
     return code;
 }
 
-enum weir_status weiri_store_schedule_put(void *arg, const struct weiri_schedule_put *put,
-                                          struct weir_error *ret_error)
-{
-    return weiri_commit(arg, run_put, &put, ret_error);
-}
-
-struct change_request {
-    const char *name;
-    enum weiri_schedule_event event;
-    int64_t job;              /* result: of a run */
-    bool is_there;            /* result */
-    enum weir_status status;  /* result: why the expression cannot be read */
-    struct weir_error *error; /* result: the same in words */
-};
-
-static int resume(struct weiri_store *store, struct change_request *request,
+static int resume(struct weiri_store *store, struct weiri_edit_request *request,
                   struct schedule_row *row)
 {
     int64_t now = weiri_store_now(store);
-    int code = make_plan(store, row, &request->status, request->error);
+    int code = make_plan(store, row, &request->status, &request->error);
     if (code != SQLITE_OK) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
@@ -319,18 +304,18 @@ static int run_now(struct weiri_store *store, const struct schedule_row *row, in
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
-static int run_change(struct weiri_store *store, void *arg)
+int weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
-    struct change_request *request = arg;
     struct schedule_row row = {.number = 0};
-    request->status = WEIR_OK;
-    request->job = 0;
-    int code = find_row(store, request->name, &row);
-    request->is_there = code == SQLITE_ROW;
+    if (request->edit->kind == WEIRI_SCHEDULE_PUT) {
+        return put_schedule(store, request->edit);
+    }
+    int code = find_row(store, request->edit->name, &row);
+    request->is_known = code == SQLITE_ROW;
     if (code != SQLITE_ROW) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    switch (request->event) {
+    switch (request->edit->kind) {
     case WEIRI_SCHEDULE_REMOVE:
         return weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row.number));
     case WEIRI_SCHEDULE_PAUSE:
@@ -339,25 +324,7 @@ static int run_change(struct weiri_store *store, void *arg)
         return resume(store, request, &row);
     case WEIRI_SCHEDULE_RUN:
         return run_now(store, &row, &request->job);
+    default:
+        return SQLITE_MISUSE;
     }
-    return SQLITE_MISUSE;
-}
-
-enum weir_status weiri_store_schedule_change(void *arg, const char *name,
-                                             enum weiri_schedule_event event,
-                                             struct weir_job_id *ret_id,
-                                             struct weir_error *ret_error)
-{
-    struct change_request request = {.name = name, .event = event, .error = ret_error};
-    enum weir_status status = weiri_commit(arg, run_change, &request, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    if (!request.is_there) {
-        return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no schedule %.200s", name);
-    }
-    if (request.status == WEIR_OK && event == WEIRI_SCHEDULE_RUN && ret_id != NULL) {
-        weiri_number_format(request.job, ret_id);
-    }
-    return request.status;
 }

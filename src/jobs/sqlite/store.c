@@ -18,7 +18,6 @@
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
-#include "jobs/sqlite/policies.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -288,7 +287,7 @@ void weiri_store_fini(struct weiri_store *store)
     open_stores--;
 }
 
-static enum weir_status open_store(const char *location, const struct weiri_broker_config *config,
+static enum weir_status open_store(const char *location, struct weiri_broker_config *config,
                                    void **ret_store, struct weir_error *ret_error)
 {
     char path[WEIRI_PLACE_SIZE];
@@ -378,27 +377,18 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .now = weiri_store_now,
     .put = weiri_store_put,
     .change = weiri_store_change,
-    .kick = weiri_store_kick,
-    .tubes = weiri_store_tubes,
-    .peek = weiri_store_peek,
-    .peek_id = weiri_store_peek_id,
-    .pause = weiri_store_pause,
+    .edit = weiri_store_edit,
     .list = weiri_store_list,
-    .was_put = weiri_store_was_put,
-    .attempts = weiri_store_attempts,
-    .schedule_put = weiri_store_schedule_put,
-    .schedule_change = weiri_store_schedule_change,
-    .schedules = weiri_store_schedules,
-    .set_policy = weiri_store_set_policy,
+    .tubes = weiri_store_tubes,
     .policy = weiri_store_policy,
+    .schedules = weiri_store_schedules,
+    .attempts = weiri_store_attempts,
+    .was_put = weiri_store_was_put,
     .check = weiri_store_check,
+    .care = weiri_store_care,
     .move = weiri_store_move,
-    .backup = weiri_store_backup,
-    .repair = weiri_store_repair,
-    .shrink = weiri_store_shrink,
     .transaction_open = weiri_transaction_open,
     .transaction_step = weiri_transaction_step,
-    .transaction_close = weiri_transaction_close,
     .exchange = weiri_store_exchange,
     .let_go = weiri_store_let_go,
     .mark = weiri_store_mark,

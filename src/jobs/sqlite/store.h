@@ -118,6 +118,20 @@ typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
                                              void *arg, struct weir_error *ret_error);
 
+/* A struct weiri_edit in its transactions. */
+struct weiri_edit_request {
+    const struct weiri_edit *edit;
+    bool is_again; /* a transaction before has made the change, and left a rest */
+    /* Results. */
+    bool is_known;           /* there is what has the name */
+    int64_t job;             /* of a run of a schedule */
+    size_t trimmed;          /* of a policy: jobs; where there are any, there is a rest */
+    enum weir_status status; /* whether the change was refused */
+    struct weir_error error; /* why */
+};
+int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request);
+int weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request);
+
 /* Jobs that the store itself buries in a transaction. */
 struct weiri_burials {
     const char *tube;
@@ -129,30 +143,26 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
                       const struct weiri_job_facts *facts, enum weir_status status,
                       const char *reason);
 
-/* The operations, one file each. They are the functions of struct weiri_broker_ops. */
+/* The operations: functions of struct weiri_broker_ops, and parts of them. */
 WEIRI_OP(put, weiri_store_put);
 WEIRI_OP(change, weiri_store_change);
-WEIRI_OP(kick, weiri_store_kick);
-WEIRI_OP(pause, weiri_store_pause);
+WEIRI_OP(edit, weiri_store_edit);
 WEIRI_OP(list, weiri_store_list);
-WEIRI_OP(attempts, weiri_store_attempts);
-WEIRI_OP(schedule_put, weiri_store_schedule_put);
-WEIRI_OP(schedule_change, weiri_store_schedule_change);
-WEIRI_OP(schedules, weiri_store_schedules);
-WEIRI_OP(check, weiri_store_check);
-WEIRI_OP(repair, weiri_store_repair);
-WEIRI_OP(shrink, weiri_store_shrink);
-WEIRI_OP(move, weiri_store_move);
-WEIRI_OP(exchange, weiri_store_exchange);
+WEIRI_OP(list, weiri_store_scan);
 WEIRI_OP(tubes, weiri_store_tubes);
-WEIRI_OP(peek, weiri_store_peek);
-WEIRI_OP(peek_id, weiri_store_peek_id);
+WEIRI_OP(policy, weiri_store_policy);
+WEIRI_OP(schedules, weiri_store_schedules);
+WEIRI_OP(attempts, weiri_store_attempts);
 WEIRI_OP(was_put, weiri_store_was_put);
-WEIRI_OP(backup, weiri_store_backup);
-WEIRI_OP(let_go, weiri_store_let_go);
-WEIRI_OP(mark, weiri_store_mark);
+WEIRI_OP(check, weiri_store_check);
+WEIRI_OP(care, weiri_store_care);
+WEIRI_OP(move, weiri_store_move);
 WEIRI_OP(transaction_open, weiri_transaction_open);
 WEIRI_OP(transaction_step, weiri_transaction_step);
-WEIRI_OP(transaction_close, weiri_transaction_close);
+WEIRI_OP(exchange, weiri_store_exchange);
+WEIRI_OP(let_go, weiri_store_let_go);
+WEIRI_OP(mark, weiri_store_mark);
+enum weir_status weiri_store_backup(struct weiri_store *store, const char *location,
+                                    struct weir_error *ret_error);
 
 #endif

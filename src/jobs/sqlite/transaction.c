@@ -301,6 +301,19 @@ static enum weir_status commit(struct transaction *transaction, struct weir_erro
     return status;
 }
 
+static void release(struct transaction *transaction)
+{
+    struct weiri_store *store = &transaction->store;
+    const struct weir_allocator *allocator = &store->config->allocator;
+    rollback(transaction);
+    close_weir(transaction);
+    /* Without a hook there are no checkpoints either. */
+    (void)sqlite3_wal_hook(store->writer.db, NULL, NULL);
+    weiri_lock_file_close(&store->lock_file);
+    weiri_store_fini(store);
+    weiri_release(allocator, transaction, sizeof(*transaction));
+}
+
 enum weir_status weiri_transaction_step(void *own, enum weiri_transaction_step step,
                                         const struct weiri_put *bodies, struct weir_job_id *ret_ids,
                                         struct weir_error *ret_error)
@@ -322,21 +335,10 @@ enum weir_status weiri_transaction_step(void *own, enum weiri_transaction_step s
         break;
     case WEIRI_TRANSACTION_ROLLBACK:
         break;
+    case WEIRI_TRANSACTION_FREE:
+        release(transaction);
+        return WEIR_OK;
     }
     rollback(transaction);
     return status;
-}
-
-void weiri_transaction_close(void *own)
-{
-    struct transaction *transaction = own;
-    struct weiri_store *store = &transaction->store;
-    const struct weir_allocator *allocator = &store->config->allocator;
-    rollback(transaction);
-    close_weir(transaction);
-    /* Without a hook there are no checkpoints either. */
-    (void)sqlite3_wal_hook(store->writer.db, NULL, NULL);
-    weiri_lock_file_close(&store->lock_file);
-    weiri_store_fini(store);
-    weiri_release(allocator, transaction, sizeof(*transaction));
 }
