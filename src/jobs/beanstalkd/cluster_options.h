@@ -40,26 +40,4 @@ WEIR_NODISCARD enum weir_status weiri_cluster_url_parse(const struct weir_alloca
 void weiri_cluster_options_free(const struct weir_allocator *allocator,
                                 struct weiri_cluster_options *options);
 
-/* Fills the options' block while a URL is read. */
-struct weiri_url_reader {
-    struct weiri_cluster_options *options;
-    const char *url; /* its copy, which the pieces are cut out of */
-    char *out;       /* where the next text of a node goes */
-    struct weir_error *ret_error;
-};
-
-/* Adds a node. */
-enum weir_status weiri_cluster_add_node(struct weiri_url_reader *reader, const char *text);
-
-/* Fills in the defaults, and checks what the options say together. */
-enum weir_status weiri_cluster_options_finish(struct weiri_cluster_options *options,
-                                              struct weir_error *ret_error);
-
-/* Decodes %XX in place. NULL: done; else the malformed piece, or one that is a NUL. */
-const char *weiri_percent_decode(char *text);
-
-/* Fails with what is wrong with a piece. */
-enum weir_status weiri_piece_refuse(const struct weiri_url_reader *reader, const char *at,
-                                    size_t size, const char *expected);
-
 #endif
