@@ -20,6 +20,7 @@ void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *co
 {
     memset(conn, 0, sizeof(*conn));
     conn->config = *config;
+    conn->is_wanted = true;
     conn->fd = -1;
     conn->facts.has_binlog = true;
     weiri_list_init(&conn->link);
@@ -38,6 +39,8 @@ static void end_commands(struct weiri_list *list, enum weiri_delivery delivery)
     }
 }
 
+/* done() may hand in other commands, which end at once: the connection has failed or is not wanted.
+ */
 static void drop(struct weiri_conn *conn)
 {
     if (conn->fd >= 0) {
@@ -54,19 +57,13 @@ static void drop(struct weiri_conn *conn)
     conn->out_end = 0;
     conn->used[0] = '\0';
     weiri_parser_next(&conn->parser);
-    /* The lists are taken first: done() may hand in other commands. */
-    struct weiri_list sent;
-    struct weiri_list waiting;
-    weiri_list_init(&sent);
-    weiri_list_init(&waiting);
-    weiri_list_move(&conn->sent, &sent);
-    weiri_list_move(&conn->waiting, &waiting);
-    end_commands(&sent, WEIRI_LOST);
-    end_commands(&waiting, WEIRI_NOT_SENT);
+    end_commands(&conn->sent, WEIRI_LOST);
+    end_commands(&conn->waiting, WEIRI_NOT_SENT);
 }
 
 void weiri_conn_close(struct weiri_conn *conn)
 {
+    conn->is_wanted = false;
     conn->retry_ns = 0;
     conn->failures = 0;
     drop(conn);
@@ -74,8 +71,7 @@ void weiri_conn_close(struct weiri_conn *conn)
 
 void weiri_conn_fini(struct weiri_conn *conn)
 {
-    conn->is_wanted = false;
-    drop(conn);
+    weiri_conn_close(conn);
     (void)weiri_resolver_wait(&conn->resolver);
     weiri_resolver_free(&conn->resolver);
 }

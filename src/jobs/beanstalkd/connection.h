@@ -98,7 +98,7 @@ struct weiri_conn {
     struct weiri_conn_config config;
     struct weiri_list link; /* the owner's */
     enum weiri_conn_state state;
-    bool is_wanted;      /* the owner's: connect, and stay connected */
+    bool is_wanted;      /* the owner's: connect, and stay connected, until it is closed */
     bool is_silent;      /* a command was left, and no reply has come since */
     uint32_t failures;   /* in a row; 0 again once the node has answered the greeting */
     uint32_t generation; /* counts connections: reservations end with theirs */
@@ -131,8 +131,10 @@ struct weiri_conn {
 };
 
 void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *config);
-/* Closes it. Commands that are left are done as WEIRI_LOST or WEIRI_NOT_SENT. May wait for a name
- * that is being resolved. */
+/* Closes without a failure until it is wanted again. Commands that are left are done as WEIRI_LOST
+ * or WEIRI_NOT_SENT. */
+void weiri_conn_close(struct weiri_conn *conn);
+/* The same at its end. May wait for a name that is being resolved. */
 void weiri_conn_fini(struct weiri_conn *conn);
 
 /* Hands in a command. Where the node is known to be away it is done at once, as not sent. */
@@ -150,10 +152,6 @@ short weiri_conn_events(const struct weiri_conn *conn);
 /* Does what poll() found. buffer is scratch. */
 void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_t size,
                       int64_t now_ns);
-
-/* Closes without a failure; commands that are left are done. The next advance connects again where
- * it is wanted. */
-void weiri_conn_close(struct weiri_conn *conn);
 
 /* Reads the body of `stats` into a node's facts, which are those of before. */
 void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *facts);

@@ -66,7 +66,6 @@ static void start(struct world *world, const char *watched)
                                              .time_limit_ns = LIMIT,
                                              .wake_fd = world->wake_fd};
     weiri_conn_init(&world->conn, &config);
-    world->conn.is_wanted = true;
 }
 
 static void end(struct world *world)

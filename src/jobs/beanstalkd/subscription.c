@@ -73,7 +73,6 @@ static void add_lane(struct weiri_subscription *subscription, size_t node)
     struct weiri_conn_config config = cluster->nodes[node].control.config;
     config.watched = subscription->tube;
     weiri_conn_init(&lane->conn, &config);
-    lane->conn.is_wanted = true;
     lane->subscription = subscription;
     lane->branch = branch;
     if (!weiri_cluster_add_conn(cluster, &lane->conn)) {
@@ -162,7 +161,6 @@ static void rest(struct weiri_subscription *subscription)
         for (size_t i = 0; i < branch->lane_count; i++) {
             struct weiri_lane *lane = branch->lanes[i];
             if (atomic_load(&lane->held) == 0 && lane->conn.is_wanted) {
-                lane->conn.is_wanted = false;
                 weiri_conn_close(&lane->conn);
             }
         }
