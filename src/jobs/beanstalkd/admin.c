@@ -21,7 +21,7 @@ struct name {
 static enum weir_status add_name(struct weiri_queries *queries, struct weiri_array *names,
                                  const char *tube, struct weir_error *ret_error)
 {
-    struct name *name = weiri_array_add(names, &queries->call.cluster->config->allocator);
+    struct name *name = weiri_array_add(names, &queries->cluster->config->allocator);
     if (name == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
@@ -85,7 +85,7 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
     }
     if (pause > 0) {
         /* One for ever was for 2^32 seconds. */
-        int64_t now_ns = weiri_cluster_now(queries->call.cluster);
+        int64_t now_ns = weiri_cluster_now(queries->cluster);
         counts.paused_until_ns =
             pause > FOREVER_S ? WEIR_FOREVER : weiri_time_add(now_ns, WEIR_SECONDS((int64_t)pause));
     }
@@ -167,7 +167,7 @@ static enum weir_status show_found(const struct weiri_queries *queries,
                                    struct weir_error *ret_error)
 {
     struct weiri_queries facts;
-    enum weir_status status = weiri_queries_init(&facts, queries->call.cluster, 1, ret_error);
+    enum weir_status status = weiri_queries_init(&facts, queries->cluster, 1, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -177,7 +177,7 @@ static enum weir_status show_found(const struct weiri_queries *queries,
         if (found->kind == WEIRI_FOUND) {
             weiri_queries_ask(&facts, weiri_query_node(found), &request, NULL);
             status = weiri_queries_check(&facts, "stats-job", ret_error);
-            bool is_over = show(queries->call.cluster, found, facts.query, listing) != 0;
+            bool is_over = show(queries->cluster, found, facts.query, listing) != 0;
             *left = is_over ? 0 : *left - 1;
         }
     }

@@ -61,10 +61,10 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
     weiri_list_move(&cluster->settlements, &settlements);
     weiri_mutex_unlock(&cluster->mutex);
     while (!weiri_list_is_empty(&calls)) {
-        struct weiri_call *call = WEIRI_CONTAINER(calls.next, struct weiri_call, link);
+        struct weiri_queries *call = WEIRI_CONTAINER(calls.next, struct weiri_queries, link);
         weiri_list_remove(&call->link);
         weiri_list_insert_before(&cluster->running, &call->link);
-        call->begin(call, now_ns);
+        weiri_queries_send(call, now_ns);
     }
     while (!weiri_list_is_empty(&settlements)) {
         struct weiri_settlement *settlement =
@@ -80,7 +80,8 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
 static void wake_finished(struct weiri_cluster *cluster)
 {
     while (!weiri_list_is_empty(&cluster->finished)) {
-        struct weiri_call *call = WEIRI_CONTAINER(cluster->finished.next, struct weiri_call, link);
+        struct weiri_queries *call =
+            WEIRI_CONTAINER(cluster->finished.next, struct weiri_queries, link);
         weiri_list_remove(&call->link);
         weiri_parker_set(&call->parker);
         weiri_parker_wake(&call->parker);
@@ -287,7 +288,6 @@ static enum weir_status init_nodes(struct weiri_cluster *cluster)
                                                  .wake_fd = cluster->wake_fd};
         struct weiri_node *node = &cluster->nodes[i];
         weiri_conn_init(&node->control, &config);
-        node->control.is_wanted = true;
         node->had_binlog = true;
         if (!weiri_cluster_add_conn(cluster, &node->control)) {
             return WEIR_ENOMEM;

@@ -46,7 +46,7 @@ struct weiri_cluster {
     struct weiri_mutex mutex;
     struct weiri_cond changed; /* for waits: a subscription has more signals */
     /* Guarded by the mutex. */
-    struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* handed in, not begun */
+    struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* struct weiri_queries, not sent */
     struct weiri_list settlements WEIRI_GUARDED_BY(mutex);   /* the same */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */
     struct weiri_list buckets[WEIRI_BUCKETS]; /* the copies of all tubes, by their keys: a claim
@@ -96,21 +96,6 @@ static inline int64_t weiri_cluster_now(const void *store)
     return cluster->config->now(cluster->config->now_arg);
 }
 
-/* A call of another thread, which waits for so many answers. */
-struct weiri_call {
-    struct weiri_list link;
-    struct weiri_cluster *cluster;
-    /* On the cluster's thread: sends what the call is about. */
-    void (*begin)(struct weiri_call *call, int64_t now_ns);
-    /* Does what is due while it waits, and returns when something will be. NULL: nothing is. */
-    int64_t (*advance)(struct weiri_call *call, int64_t now_ns);
-    size_t left;
-    struct weiri_parker parker; /* the other thread's; set once all answers are there */
-};
-
-/* On the cluster's thread: advances the calls that wait. Returns when to do so again. */
-int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
-
 #define WEIRI_STAMP_SIZE 24
 
 /* Of a job's id: the first digits of its claim's key. */
@@ -140,12 +125,17 @@ struct weiri_query {
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };
 
-/* Requests that are sent together. */
+/* A call of another thread: requests, or a claim, that are sent together. */
 struct weiri_queries {
-    struct weiri_call call;
+    struct weiri_list link;
+    struct weiri_cluster *cluster;
     struct weiri_query *query;
     size_t count;
     size_t capacity;
+    struct weiri_claim claim; /* without done(): none */
+    enum weiri_claim_answer answer;
+    size_t left;                /* answers that are waited for */
+    struct weiri_parker parker; /* the caller's; set once all answers are there */
     /* Where it says so, answers that have not come 200 ms after the last one that did, or that only
      * silent nodes owe, are not waited for. NULL: all are. */
     bool (*is_enough)(const struct weiri_queries *queries);
@@ -169,6 +159,10 @@ void weiri_queries_clear(struct weiri_queries *queries);
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
                        const struct weiri_request *request, const char *use);
 void weiri_queries_fini(struct weiri_queries *queries);
+/* The cluster thread's: sends what was handed in. */
+void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns);
+/* The cluster thread's: leaves what need not be waited for. Returns when to do so again. */
+int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
 /* The node of a query. */
 size_t weiri_query_node(const struct weiri_query *query);
 /* Writes "endpoint: what happened" behind what is in text. */

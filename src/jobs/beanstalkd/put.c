@@ -101,7 +101,7 @@ static void read_copies(const struct weiri_query *query, size_t replicas,
 /* The first job with fewer copies than it must have; their number: there is none. */
 static size_t find_short(const struct weiri_queries *puts)
 {
-    const struct weiri_cluster_options *options = &puts->call.cluster->options;
+    const struct weiri_cluster_options *options = &puts->cluster->options;
     enum weiri_copy_state copies[WEIRI_NODES_MAX];
     size_t job = 0;
     for (; job < puts->count / options->replicas; job++) {
@@ -116,7 +116,7 @@ static size_t find_short(const struct weiri_queries *puts)
 
 static bool is_enough(const struct weiri_queries *puts)
 {
-    return find_short(puts) == puts->count / puts->call.cluster->options.replicas;
+    return find_short(puts) == puts->count / puts->cluster->options.replicas;
 }
 
 /* Takes back every copy of the call, in the memory of its queries, so that lack of memory cannot

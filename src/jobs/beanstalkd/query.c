@@ -14,47 +14,33 @@
 /* How long what a call can do without is waited for. */
 #define PATIENCE_NS WEIR_MS(200)
 
-/* Hands the call in and waits for its last answer. */
-static void run_call(struct weiri_call *call)
+/* Hands a call in and waits for its last answer. */
+static void run(struct weiri_queries *queries)
 {
-    struct weiri_cluster *cluster = call->cluster;
-    if (call->left == 0) {
+    struct weiri_cluster *cluster = queries->cluster;
+    if (queries->left == 0) {
         return;
     }
-    weiri_list_init(&call->link);
-    weiri_parker_init(&call->parker);
+    weiri_list_init(&queries->link);
+    weiri_parker_init(&queries->parker);
     weiri_mutex_lock(&cluster->mutex);
-    weiri_list_insert_before(&cluster->calls, &call->link);
+    weiri_list_insert_before(&cluster->calls, &queries->link);
     weiri_cluster_wake_locked(cluster);
     weiri_mutex_unlock(&cluster->mutex);
-    while (!weiri_parker_is_set(&call->parker)) {
-        weiri_parker_sleep(&call->parker, weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS));
+    while (!weiri_parker_is_set(&queries->parker)) {
+        weiri_parker_sleep(&queries->parker,
+                           weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS));
     }
 }
 
 /* One answer came. The call may end with the round. */
-static void answer_call(struct weiri_call *call)
+static void count_answer(struct weiri_queries *queries)
 {
-    call->left--;
-    if (call->left == 0) {
-        weiri_list_remove(&call->link);
-        weiri_list_insert_before(&call->cluster->finished, &call->link);
+    queries->left--;
+    if (queries->left == 0) {
+        weiri_list_remove(&queries->link);
+        weiri_list_insert_before(&queries->cluster->finished, &queries->link);
     }
-}
-
-int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns)
-{
-    int64_t next = INT64_MAX;
-    struct weiri_list *end = &cluster->running;
-    struct weiri_list *following;
-    for (struct weiri_list *link = end->next; link != end; link = following) {
-        struct weiri_call *call = WEIRI_CONTAINER(link, struct weiri_call, link);
-        following = link->next;
-        if (call->advance != NULL) {
-            next = weiri_time_earlier(next, call->advance(call, now_ns));
-        }
-    }
-    return next;
 }
 
 /* --- requests --- */
@@ -84,12 +70,11 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
     }
     queries->patient -= query->is_patient;
     plan_check(queries, query->answered_ns);
-    answer_call(&queries->call);
+    count_answer(queries);
 }
 
-static void send_queries(struct weiri_call *call, int64_t now_ns)
+void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns)
 {
-    struct weiri_queries *queries = WEIRI_CONTAINER(call, struct weiri_queries, call);
     size_t count = queries->count;
     queries->patient = 0;
     for (size_t i = 0; i < count; i++) {
@@ -102,12 +87,14 @@ static void send_queries(struct weiri_call *call, int64_t now_ns)
         struct weiri_query *query = &queries->query[i];
         weiri_conn_push(&query->command, now_ns);
     }
+    if (queries->claim.done != NULL) {
+        weiri_claims_push(queries->cluster->claims, &queries->claim, now_ns);
+    }
 }
 
 /* Leaves what is not answered, once that is enough. */
-static int64_t hurry(struct weiri_call *call, int64_t now_ns)
+static int64_t hurry(struct weiri_queries *queries, int64_t now_ns)
 {
-    struct weiri_queries *queries = WEIRI_CONTAINER(call, struct weiri_queries, call);
     if (queries->is_enough == NULL || queries->check_ns > now_ns) {
         return queries->is_enough == NULL ? INT64_MAX : queries->check_ns;
     }
@@ -122,13 +109,24 @@ static int64_t hurry(struct weiri_call *call, int64_t now_ns)
     return INT64_MAX;
 }
 
+int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns)
+{
+    int64_t next = INT64_MAX;
+    struct weiri_list *end = &cluster->running;
+    struct weiri_list *following;
+    for (struct weiri_list *link = end->next; link != end; link = following) {
+        following = link->next;
+        int64_t again = hurry(WEIRI_CONTAINER(link, struct weiri_queries, link), now_ns);
+        next = weiri_time_earlier(next, again);
+    }
+    return next;
+}
+
 enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
                                     size_t capacity, struct weir_error *ret_error)
 {
     capacity = capacity == WEIRI_ALL_NODES ? cluster->options.node_count : capacity;
-    *queries = (struct weiri_queries){
-        .call = {.cluster = cluster, .begin = send_queries, .advance = hurry},
-        .capacity = capacity};
+    *queries = (struct weiri_queries){.cluster = cluster, .capacity = capacity};
     queries->query =
         weiri_alloc_zero(&cluster->config->allocator, capacity, sizeof(*queries->query));
     return queries->query != NULL ? WEIR_OK : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
@@ -139,7 +137,7 @@ struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node
 {
     WEIRI_ASSERT(queries->count < queries->capacity);
     struct weiri_query *query = &queries->query[queries->count++];
-    *query = (struct weiri_query){.command = {.conn = &queries->call.cluster->nodes[node].control,
+    *query = (struct weiri_query){.command = {.conn = &queries->cluster->nodes[node].control,
                                               .request = *request,
                                               .use = use,
                                               .owner = queries,
@@ -152,7 +150,7 @@ void weiri_queries_clear(struct weiri_queries *queries)
     for (size_t i = 0; i < queries->count; i++) {
         struct weiri_query *query = &queries->query[i];
         if (query->body != NULL) {
-            weiri_release(&queries->call.cluster->config->allocator, query->body,
+            weiri_release(&queries->cluster->config->allocator, query->body,
                           WEIRI_BODY_BLOCK(query->body_size));
         }
     }
@@ -161,15 +159,15 @@ void weiri_queries_clear(struct weiri_queries *queries)
 
 void weiri_queries_run(struct weiri_queries *queries)
 {
-    queries->call.left = queries->count;
-    run_call(&queries->call);
+    queries->left = queries->count;
+    run(queries);
 }
 
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
                        const struct weiri_request *request, const char *use)
 {
     size_t first = node == WEIRI_ALL_NODES ? 0 : node;
-    size_t end = node == WEIRI_ALL_NODES ? queries->call.cluster->options.node_count : node + 1;
+    size_t end = node == WEIRI_ALL_NODES ? queries->cluster->options.node_count : node + 1;
     weiri_queries_clear(queries);
     for (size_t i = first; i < end; i++) {
         (void)weiri_queries_add(queries, i, request, use);
@@ -180,7 +178,7 @@ void weiri_queries_ask(struct weiri_queries *queries, size_t node,
 void weiri_queries_fini(struct weiri_queries *queries)
 {
     weiri_queries_clear(queries);
-    weiri_release(&queries->call.cluster->config->allocator, queries->query,
+    weiri_release(&queries->cluster->config->allocator, queries->query,
                   queries->capacity * sizeof(*queries->query));
 }
 
@@ -189,7 +187,7 @@ size_t weiri_query_node(const struct weiri_query *query)
     const struct weiri_queries *queries = query->command.owner;
     const struct weiri_node *node =
         WEIRI_CONTAINER(query->command.conn, struct weiri_node, control);
-    return (size_t)(node - queries->call.cluster->nodes);
+    return (size_t)(node - queries->cluster->nodes);
 }
 
 void weiri_query_tell(const struct weiri_query *query, char *text, size_t size)
@@ -242,7 +240,7 @@ enum weir_status weiri_queries_check(const struct weiri_queries *queries, const 
         return weiri_fail(ret_error, WEIR_EUNAVAILABLE, "%s: no node answered: %s", what, text);
     }
     if (away > 0) {
-        weiri_broker_log(queries->call.cluster->config, WEIR_LOG_WARNING,
+        weiri_broker_log(queries->cluster->config, WEIR_LOG_WARNING,
                          "%s: what is on these nodes is not counted: %s", what, text);
     }
     return WEIR_OK;
@@ -250,39 +248,26 @@ enum weir_status weiri_queries_check(const struct weiri_queries *queries, const 
 
 /* --- claims --- */
 
-struct claim_call {
-    struct weiri_call call;
-    struct weiri_claim claim;
-    enum weiri_claim_answer answer;
-};
-
 static void claim_answered(struct weiri_claim *claim, enum weiri_claim_answer answer,
                            int64_t number)
 {
-    struct claim_call *call = WEIRI_CONTAINER(claim, struct claim_call, claim);
+    struct weiri_queries *call = WEIRI_CONTAINER(claim, struct weiri_queries, claim);
     call->answer = answer;
     if (claim->verb == WEIRI_CLAIM_TIME) {
-        const char *why = weiri_claims_away(call->call.cluster->claims);
+        const char *why = weiri_claims_away(call->cluster->claims);
         claim->time_ms = number;
         (void)snprintf(claim->reason, sizeof(claim->reason), "%s",
                        why != NULL ? why : "it refuses: the log says why");
     }
-    answer_call(&call->call);
-}
-
-static void send_claim(struct weiri_call *call, int64_t now_ns)
-{
-    struct claim_call *claim = WEIRI_CONTAINER(call, struct claim_call, call);
-    weiri_claims_push(call->cluster->claims, &claim->claim, now_ns);
+    count_answer(call);
 }
 
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
                                             struct weiri_claim *claim)
 {
-    struct claim_call call = {.call = {.cluster = cluster, .begin = send_claim, .left = 1},
-                              .claim = *claim};
+    struct weiri_queries call = {.cluster = cluster, .claim = *claim, .left = 1};
     call.claim.done = claim_answered;
-    run_call(&call.call);
+    run(&call);
     *claim = call.claim;
     return call.answer;
 }
