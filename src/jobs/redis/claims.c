@@ -371,27 +371,17 @@ static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
 
 static void send_claim(struct weiri_redis_server *server, struct weiri_claim *claim, int64_t now_ns)
 {
-    char value[64];
-    char own[24];
-    char time[24];
-    char attempts[WEIRI_CLAIM_KEY_SIZE + 20];
-    char buried[WEIRI_CLAIM_KEY_SIZE + 20];
-    (void)snprintf(value, sizeof(value), "weir:claim:%016" PRIx64 "-%" PRIu64,
-                   claim->token == 0 ? 0 : server->claims->handle, claim->token);
-    (void)snprintf(own, sizeof(own), "%" PRIu64, claim->own);
-    (void)snprintf(time, sizeof(time), "%" PRId64, claim->time_ms);
-    (void)snprintf(attempts, sizeof(attempts), "weir:attempts:{%s}", claim->key);
-    (void)snprintf(buried, sizeof(buried), "weir:dead:{%s}", claim->key);
-    const char *sha = server->claims->sha;
-    const char *verb = verbs[claim->verb];
-    const char *copies = claim->copies != NULL ? claim->copies : "";
-    const char *words[] = {"EVALSHA", sha,   "3",  claim->key,    attempts, buried,
-                           verb,      value, time, claim->reason, copies,   own};
-    claim->limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
+    const struct weiri_claims *claims = server->claims;
+    claim->limit_ns = weiri_time_add(now_ns, claims->time_limit_ns);
     weiri_list_remove(&claim->link);
     weiri_list_insert_before(&server->pending, &claim->link);
-    if (redisAsyncCommandArgv(server->redis, on_claim, claim, sizeof(words) / sizeof(words[0]),
-                              words, NULL) != REDIS_OK) {
+    if (redisAsyncCommand(server->redis, on_claim, claim,
+                          "EVALSHA %s 3 %s weir:attempts:{%s} weir:dead:{%s} %s "
+                          "weir:claim:%016" PRIx64 "-%" PRIu64 " %" PRId64 " %s %s %" PRIu64,
+                          claims->sha, claim->key, claim->key, claim->key, verbs[claim->verb],
+                          claim->token == 0 ? 0 : claims->handle, claim->token, claim->time_ms,
+                          claim->reason, claim->copies != NULL ? claim->copies : "",
+                          claim->own) != REDIS_OK) {
         answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
     }
 }
