@@ -6,7 +6,6 @@
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <md5.h>
-#include <sha1.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,20 +123,6 @@ static const char *const verbs[] = {
     [WEIRI_CLAIM_ASIDE] = "aside",     [WEIRI_CLAIM_TIME] = "time",
 };
 
-struct weiri_claims {
-    const struct weiri_broker_config *config;
-    struct weiri_redis_url url;
-    char *text; /* what the URL points into */
-    size_t text_size;
-    int64_t time_limit_ns;
-    char sha[SHA1_DIGEST_STRING_LENGTH];
-    bool is_closing;
-    uint64_t handle; /* random */
-    /* One; of a Redis Cluster the nodes of the URL and those that were met. */
-    struct weiri_redis_server servers[WEIRI_CLAIMS_POLLS];
-    size_t server_count;
-};
-
 void weiri_claim_key_behind(const char *prefix, size_t prefix_size, const char *body, size_t size,
                             char key[WEIRI_CLAIM_KEY_SIZE])
 {
@@ -156,51 +141,33 @@ void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZ
     }
 }
 
-static struct weiri_redis_server *add_server(struct weiri_claims *claims, const char *host,
-                                             int port)
-{
-    struct weiri_redis_server *server = &claims->servers[claims->server_count++];
-    server->claims = claims;
-    server->config = claims->config;
-    server->url = &claims->url;
-    server->script = script;
-    server->sha = claims->sha;
-    server->time_limit_ns = claims->time_limit_ns;
-    weiri_redis_server_init(server, host, port);
-    return server;
-}
-
 enum weir_status weiri_claims_open(const struct weiri_broker_config *config, const char *url,
                                    int64_t time_limit_ns, struct weiri_claims **ret_claims,
                                    struct weir_error *ret_error)
 {
-    struct weiri_claims *claims = weiri_alloc_zero(&config->allocator, 1, sizeof(*claims));
-    size_t size = strlen(url) + 1;
-    char *text = weiri_alloc(&config->allocator, size);
-    enum weir_status status = WEIR_OK;
-    if (claims == NULL || text == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    } else {
-        memcpy(text, url, size);
-        status = weiri_redis_url_parse(text, &claims->url, ret_error);
+    size_t url_size = strlen(url) + 1;
+    size_t size = sizeof(struct weiri_claims) + url_size;
+    struct weiri_claims *claims = weiri_alloc_zero(&config->allocator, 1, size);
+    if (claims == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    if (status != WEIR_OK || claims == NULL) {
-        weiri_release(&config->allocator, text, size);
-        weiri_release(&config->allocator, claims, sizeof(*claims));
+    memcpy(claims->text, url, url_size);
+    enum weir_status status = weiri_redis_url_parse(claims->text, &claims->url, ret_error);
+    if (status != WEIR_OK) {
+        weiri_release(&config->allocator, claims, size);
         return status;
     }
     claims->config = config;
+    claims->size = size;
     claims->handle = weiri_random_seed();
-    claims->text = text;
-    claims->text_size = size;
     claims->time_limit_ns = time_limit_ns;
+    claims->script = script;
     (void)SHA1Data((const uint8_t *)script, sizeof(script) - 1, claims->sha);
-    if (claims->url.kind == WEIRI_REDIS_ONE || claims->url.kind == WEIRI_REDIS_CLUSTER) {
-        for (size_t i = 0; i < claims->url.seed_count; i++) {
-            (void)add_server(claims, claims->url.seeds[i].host, claims->url.seeds[i].port);
-        }
-    } else {
-        (void)add_server(claims, "", 0);
+    bool has_hosts = claims->url.kind == WEIRI_REDIS_ONE || claims->url.kind == WEIRI_REDIS_CLUSTER;
+    claims->server_count = has_hosts ? claims->url.seed_count : 1;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        const struct weiri_redis_address *at = &claims->url.seeds[i];
+        weiri_redis_server_init(&claims->servers[i], claims, has_hosts ? at->host : "", at->port);
     }
     *ret_claims = claims;
     return WEIR_OK;
@@ -217,7 +184,6 @@ void weiri_claims_close(struct weiri_claims *claims)
     if (claims == NULL) {
         return;
     }
-    const struct weir_allocator memory = claims->config->allocator;
     claims->is_closing = true;
     for (size_t i = 0; i < claims->server_count; i++) {
         struct weiri_list *waiting = &claims->servers[i].waiting;
@@ -227,8 +193,7 @@ void weiri_claims_close(struct weiri_claims *claims)
                          0);
         }
     }
-    weiri_release(&memory, claims->text, claims->text_size);
-    weiri_release(&memory, claims, sizeof(*claims));
+    weiri_release(&claims->config->allocator, claims, claims->size);
 }
 
 /* --- the server that is asked --- */
@@ -295,12 +260,10 @@ static struct weiri_redis_server *find_node(struct weiri_claims *claims,
         free = is_spare ? server : free;
     }
     if (claims->server_count < WEIRI_CLAIMS_POLLS) {
-        return add_server(claims, name, port);
+        free = &claims->servers[claims->server_count++];
     }
     if (free != NULL) {
-        free->failures = 0;
-        free->retry_ns = 0;
-        weiri_redis_server_init(free, name, port);
+        weiri_redis_server_init(free, claims, name, port);
     }
     return free;
 }
@@ -417,33 +380,12 @@ int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns)
     for (size_t i = 0; i < claims->server_count; i++) {
         struct weiri_redis_server *server = &claims->servers[i];
         send_waiting(server, now_ns);
-        int64_t limit = INT64_MAX;
-        if (!weiri_list_is_empty(&server->pending)) {
-            limit = WEIRI_CONTAINER(server->pending.next, struct weiri_claim, link)->limit_ns;
-        }
-        next = weiri_time_earlier(next, weiri_redis_server_advance(server, limit, now_ns));
+        next = weiri_time_earlier(next, weiri_redis_server_advance(server, now_ns));
         if (server->failures > 0 && !weiri_list_is_empty(&server->waiting)) {
             next = now_ns; /* for another server, which may stand before this one */
         }
     }
     return next;
-}
-
-size_t weiri_claims_polls(const struct weiri_claims *claims, struct pollfd *ret_polls)
-{
-    for (size_t i = 0; i < claims->server_count; i++) {
-        ret_polls[i] = weiri_redis_server_poll(&claims->servers[i]);
-    }
-    return claims->server_count;
-}
-
-void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (polls[i].revents != 0) {
-            weiri_redis_server_ready(&claims->servers[i], polls[i].revents);
-        }
-    }
 }
 
 bool weiri_claims_are_answered(const struct weiri_claims *claims)

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "jobs/core/number.h"
 
-static const struct {
+static const struct form {
     const char *prefix;
-    const char *form; /* of the whole, for messages */
+    const char *whole; /* for messages */
     enum weiri_redis_kind kind;
     int port;
 } forms[] = {
@@ -24,15 +24,14 @@ static const struct {
 
 struct reader {
     struct weiri_redis_url url;
-    const char *form;
-    int default_port;
+    const struct form *form;
     struct weir_error *ret_error;
 };
 
 static enum weir_status refuse(const struct reader *reader, const char *piece, const char *what)
 {
     return weiri_fail(reader->ret_error, WEIR_EINVAL, "claims: \"%.100s\" is no %s: expected %s",
-                      piece, what, reader->form);
+                      piece, what, reader->form->whole);
 }
 
 static bool read_number(const char *text, int most, int *ret_number)
@@ -74,7 +73,7 @@ static enum weir_status read_database(struct reader *reader, const char *text)
 /* HOST[:PORT] or [IPV6][:PORT]. */
 static enum weir_status read_seed(struct reader *reader, char *text)
 {
-    struct weiri_redis_address seed = {text, reader->default_port};
+    struct weiri_redis_address seed = {text, reader->form->port};
     char *bracket = text[0] == '[' ? strrchr(text, ']') : NULL;
     const char *port = cut_at(strrchr(bracket != NULL ? bracket : text, ':'));
     if (port != NULL && (!read_number(port, 65535, &seed.port) || seed.port == 0)) {
@@ -137,8 +136,7 @@ enum weir_status weiri_redis_url_parse(char *text, struct weiri_redis_url *ret_u
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (strncmp(text, forms[i].prefix, strlen(forms[i].prefix)) == 0) {
             reader.url.kind = forms[i].kind;
-            reader.form = forms[i].form;
-            reader.default_port = forms[i].port;
+            reader.form = &forms[i];
             place = text + strlen(forms[i].prefix);
         }
     }
@@ -149,8 +147,8 @@ enum weir_status weiri_redis_url_parse(char *text, struct weiri_redis_url *ret_u
     }
     if (place == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL,
-                          "claims: unknown scheme: expected %s, %s, %s or %s", forms[0].form,
-                          forms[1].form, forms[2].form, forms[3].form);
+                          "claims: unknown scheme: expected %s, %s, %s or %s", forms[0].whole,
+                          forms[1].whole, forms[2].whole, forms[3].whole);
     }
     char *after_login = cut_at(strrchr(place, '@'));
     if (after_login != NULL) {

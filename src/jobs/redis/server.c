@@ -14,10 +14,14 @@
 /* The key of the empty body, which no job has. */
 #define PROBE "d41d8cd98f00b204e9800998ecf8427e"
 
-void weiri_redis_server_init(struct weiri_redis_server *server, const char *host, int port)
+void weiri_redis_server_init(struct weiri_redis_server *server, struct weiri_claims *claims,
+                             const char *host, int port)
 {
+    server->claims = claims;
     (void)snprintf(server->host, sizeof(server->host), "%s", host);
     server->port = port;
+    server->failures = 0;
+    server->retry_ns = 0;
     server->greeting_limit_ns = INT64_MAX;
     weiri_list_init(&server->waiting);
     weiri_list_init(&server->pending);
@@ -56,17 +60,18 @@ static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *
     server->is_asking = false;
     server->is_found = false;
     server->greeting_limit_ns = INT64_MAX;
-    if (server->url->kind == WEIRI_REDIS_SENTINEL) {
-        server->sentinel = (server->sentinel + 1) % server->url->seed_count;
-        if (was_asking && ++server->asked < server->url->seed_count) {
+    if (server->claims->url.kind == WEIRI_REDIS_SENTINEL) {
+        server->sentinel = (server->sentinel + 1) % server->claims->url.seed_count;
+        if (was_asking && ++server->asked < server->claims->url.seed_count) {
             server->retry_ns = now_ns; /* another sentinel may know */
             return;
         }
         server->asked = 0;
     }
     if (server->failures++ == 0) {
-        weiri_broker_log(server->config, WEIR_LOG_WARNING, "Redis for claims%s%s is away: %s",
-                         server->host[0] != '\0' ? " at " : "", server->host, server->why);
+        weiri_broker_log(server->claims->config, WEIR_LOG_WARNING,
+                         "Redis for claims%s%s is away: %s", server->host[0] != '\0' ? " at " : "",
+                         server->host, server->why);
     }
     server->retry_ns = weiri_time_add(now_ns, weiri_retry_ns(server->failures));
 }
@@ -100,7 +105,7 @@ static void on_policy(redisAsyncContext *redis, void *answer, void *arg)
     (void)arg;
     if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         reply->element[1]->str != NULL && strcmp(reply->element[1]->str, "noeviction") != 0) {
-        weiri_broker_log(server->config, WEIR_LOG_WARNING,
+        weiri_broker_log(server->claims->config, WEIR_LOG_WARNING,
                          "Redis for claims has maxmemory-policy %.40s: claims that it evicts let "
                          "jobs run twice; expected noeviction",
                          reply->element[1]->str);
@@ -133,7 +138,7 @@ static void on_probe(redisAsyncContext *redis, void *answer, void *arg)
         server->asked = 0;
         if (server->failures > 0) {
             server->failures = 0;
-            weiri_broker_log(server->config, WEIR_LOG_INFO, "Redis for claims%s%s is back",
+            weiri_broker_log(server->claims->config, WEIR_LOG_INFO, "Redis for claims%s%s is back",
                              server->host[0] != '\0' ? " at " : "", server->host);
         }
     }
@@ -141,7 +146,7 @@ static void on_probe(redisAsyncContext *redis, void *answer, void *arg)
 
 static void authenticate(const struct weiri_redis_server *server, redisCallbackFn *done)
 {
-    const struct weiri_redis_url *url = server->url;
+    const struct weiri_redis_url *url = &server->claims->url;
     if (url->password != NULL && url->user != NULL) {
         (void)redisAsyncCommand(server->redis, done, NULL, "AUTH %s %s", url->user, url->password);
     } else if (url->password != NULL) {
@@ -153,18 +158,18 @@ static void greet(const struct weiri_redis_server *server)
 {
     redisAsyncContext *redis = server->redis;
     authenticate(server, on_step);
-    if (server->url->database != 0) {
-        (void)redisAsyncCommand(redis, on_step, NULL, "SELECT %d", server->url->database);
+    if (server->claims->url.database != 0) {
+        (void)redisAsyncCommand(redis, on_step, NULL, "SELECT %d", server->claims->url.database);
     }
-    if (server->url->kind == WEIRI_REDIS_SENTINEL) {
+    if (server->claims->url.kind == WEIRI_REDIS_SENTINEL) {
         (void)redisAsyncCommand(redis, on_role, NULL, "ROLE");
     }
     (void)redisAsyncCommand(redis, on_policy, NULL, "CONFIG GET maxmemory-policy");
-    (void)redisAsyncCommand(redis, on_step, NULL, "SCRIPT LOAD %s", server->script);
+    (void)redisAsyncCommand(redis, on_step, NULL, "SCRIPT LOAD %s", server->claims->script);
     (void)redisAsyncCommand(redis, on_probe, NULL,
                             "EVALSHA %s 3 " PROBE " weir:attempts:{" PROBE "} weir:dead:{" PROBE
                             "} probe weir:claim: 0",
-                            server->sha);
+                            server->claims->sha);
 }
 
 /* The master's address, from a sentinel. */
@@ -193,7 +198,7 @@ static void on_master(redisAsyncContext *redis, void *answer, void *arg)
 
 static void begin(struct weiri_redis_server *server, int64_t now_ns)
 {
-    const struct weiri_redis_url *url = server->url;
+    const struct weiri_redis_url *url = &server->claims->url;
     server->is_asking = url->kind == WEIRI_REDIS_SENTINEL && !server->is_found;
     struct weiri_redis_address at = {server->host, server->port};
     at = server->is_asking ? url->seeds[server->sentinel] : at;
@@ -207,7 +212,7 @@ static void begin(struct weiri_redis_server *server, int64_t now_ns)
         return;
     }
     server->redis = redis;
-    server->greeting_limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
+    server->greeting_limit_ns = weiri_time_add(now_ns, server->claims->time_limit_ns);
     redis->ev.data = server;
     redis->ev.cleanup = cleanup;
     if (server->is_asking) {
@@ -220,8 +225,7 @@ static void begin(struct weiri_redis_server *server, int64_t now_ns)
     }
 }
 
-int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t limit_ns,
-                                   int64_t now_ns)
+int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t now_ns)
 {
     if (server->is_asking && server->is_found) {
         weiri_redis_server_drop(server);
@@ -235,8 +239,13 @@ int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t li
             return server->retry_ns;
         }
     }
-    int64_t limit = weiri_time_earlier(server->greeting_limit_ns, limit_ns);
-    int64_t spare = weiri_time_sub(server->time_limit_ns, WEIRI_CONNECT_MAX_NS);
+    int64_t limit = server->greeting_limit_ns;
+    if (!weiri_list_is_empty(&server->pending)) {
+        const struct weiri_claim *oldest =
+            WEIRI_CONTAINER(server->pending.next, struct weiri_claim, link);
+        limit = weiri_time_earlier(limit, oldest->limit_ns);
+    }
+    int64_t spare = weiri_time_sub(server->claims->time_limit_ns, WEIRI_CONNECT_MAX_NS);
     if ((server->redis->c.flags & REDIS_CONNECTED) == 0 && spare > 0) {
         limit = weiri_time_sub(limit, spare);
     }
@@ -249,24 +258,29 @@ int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t li
     return limit;
 }
 
-struct pollfd weiri_redis_server_poll(const struct weiri_redis_server *server)
+size_t weiri_claims_polls(const struct weiri_claims *claims, struct pollfd *ret_polls)
 {
-    struct pollfd one = {.fd = -1};
-    if (server->redis != NULL) {
-        const redisContext *redis = &server->redis->c;
-        bool is_writing = (redis->flags & REDIS_CONNECTED) == 0 || sdslen(redis->obuf) > 0;
-        one.fd = redis->fd;
-        one.events = (short)(POLLIN | (is_writing ? POLLOUT : 0));
+    for (size_t i = 0; i < claims->server_count; i++) {
+        const redisAsyncContext *redis = claims->servers[i].redis;
+        ret_polls[i] = (struct pollfd){.fd = -1};
+        if (redis != NULL) {
+            bool is_writing = (redis->c.flags & REDIS_CONNECTED) == 0 || sdslen(redis->c.obuf) > 0;
+            ret_polls[i].fd = redis->c.fd;
+            ret_polls[i].events = (short)(POLLIN | (is_writing ? POLLOUT : 0));
+        }
     }
-    return one;
+    return claims->server_count;
 }
 
-void weiri_redis_server_ready(struct weiri_redis_server *server, short events)
+void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls, size_t count)
 {
-    if (server->redis != NULL && (events & (POLLOUT | POLLERR | POLLHUP)) != 0) {
-        redisAsyncHandleWrite(server->redis);
-    }
-    if (server->redis != NULL && (events & (POLLIN | POLLERR | POLLHUP)) != 0) {
-        redisAsyncHandleRead(server->redis);
+    for (size_t i = 0; i < count; i++) {
+        struct weiri_redis_server *server = &claims->servers[i];
+        if (server->redis != NULL && (polls[i].revents & (POLLOUT | POLLERR | POLLHUP)) != 0) {
+            redisAsyncHandleWrite(server->redis);
+        }
+        if (server->redis != NULL && (polls[i].revents & (POLLIN | POLLERR | POLLHUP)) != 0) {
+            redisAsyncHandleRead(server->redis);
+        }
     }
 }

@@ -4,26 +4,16 @@
 #define WEIRI_REDIS_SERVER_H
 
 #include <hiredis/async.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <sha1.h>
 
-#include "base/list.h"
-#include "jobs/core/backend.h"
+#include "jobs/redis/claims.h"
 #include "jobs/redis/redis_url.h"
 
 /* A connection to one Redis: made, greeted, and made anew after a failure. With sentinels a first
  * connection asks one of them for the master's address. One thread calls all functions. */
 
-struct weiri_claims;
-
 struct weiri_redis_server {
     struct weiri_claims *claims;
-    const struct weiri_broker_config *config;
-    const struct weiri_redis_url *url;
-    const char *script; /* loaded by the greeting, and asked with `probe` for the user's rights */
-    const char *sha;
-    int64_t time_limit_ns;
     char host[256]; /* "": the unix socket of the URL */
     int port;
 
@@ -43,14 +33,27 @@ struct weiri_redis_server {
     struct weiri_list pending; /* claims sent, oldest first */
 };
 
-void weiri_redis_server_init(struct weiri_redis_server *server, const char *host, int port);
+/* The servers, and what they share. */
+struct weiri_claims {
+    const struct weiri_broker_config *config;
+    struct weiri_redis_url url;
+    size_t size; /* of this block */
+    int64_t time_limit_ns;
+    const char *script; /* loaded by the greeting, and asked with `probe` for the user's rights */
+    char sha[SHA1_DIGEST_STRING_LENGTH];
+    bool is_closing;
+    uint64_t handle; /* random */
+    /* One; of a Redis Cluster the nodes of the URL and those that were met. */
+    struct weiri_redis_server servers[WEIRI_CLAIMS_POLLS];
+    size_t server_count;
+    char text[]; /* what the URL points into */
+};
+
+void weiri_redis_server_init(struct weiri_redis_server *server, struct weiri_claims *claims,
+                             const char *host, int port);
 bool weiri_redis_server_is_up(const struct weiri_redis_server *server);
-/* Connects, and ends what took longer than its limit; limit_ns is that of the oldest claim sent.
- * Returns when to call it again. */
-int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t limit_ns,
-                                   int64_t now_ns);
-struct pollfd weiri_redis_server_poll(const struct weiri_redis_server *server);
-void weiri_redis_server_ready(struct weiri_redis_server *server, short events);
+/* Connects, and ends what took longer than its limit. Returns when to call it again. */
+int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t now_ns);
 /* Has the connection made anew. The first reason stays. */
 void weiri_redis_server_spoil(struct weiri_redis_server *server, const char *why);
 /* Closes the connection: what was sent is answered with no reply. */
