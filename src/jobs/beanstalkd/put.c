@@ -88,26 +88,20 @@ static bool is_repeated(const struct weiri_query *queries, size_t i)
     return is && queries[i].kind == WEIRI_INSERTED;
 }
 
-/* Copies on one server count as one: they are lost together. */
-static void read_copies(const struct weiri_query *query, size_t replicas,
-                        enum weiri_copy_state *ret_copies)
-{
-    for (size_t i = 0; i < replicas; i++) {
-        ret_copies[i] = is_repeated(query, i) ? WEIRI_COPY_ABSENT
-                                              : weiri_copy_of_put(query[i].delivery, query[i].kind);
-    }
-}
-
-/* The first job with fewer copies than it must have; their number: there is none. */
+/* The first job with fewer copies than it must have; their number: there is none. Copies on one
+ * server count as one: they are lost together. */
 static size_t find_short(const struct weiri_queries *puts)
 {
     const struct weiri_cluster_options *options = &puts->cluster->options;
-    enum weiri_copy_state copies[WEIRI_NODES_MAX];
     size_t job = 0;
     for (; job < puts->count / options->replicas; job++) {
-        read_copies(&puts->query[job * options->replicas], options->replicas, copies);
-        if (weiri_quorum_judge(copies, options->replicas, options->min_written) !=
-            WEIRI_PUT_ACCEPTED) {
+        const struct weiri_query *query = &puts->query[job * options->replicas];
+        size_t written = 0;
+        for (size_t i = 0; i < options->replicas; i++) {
+            enum weiri_copy_state copy = weiri_copy_of_put(query[i].delivery, query[i].kind);
+            written += copy == WEIRI_COPY_WRITTEN && !is_repeated(query, i);
+        }
+        if (written < options->min_written) {
             break;
         }
     }
@@ -128,7 +122,7 @@ static bool take_back(struct weiri_queries *puts)
     puts->is_enough = NULL;
     for (size_t i = 0, count = puts->count; i < count; i++) {
         const struct weiri_query *query = &puts->query[i];
-        if (weiri_copy_has_id(query->delivery, query->kind)) {
+        if (weiri_copy_has_id(query->kind)) {
             const struct weiri_request request = {.verb = WEIRI_DELETE, .id = query->id};
             size_t node = weiri_query_node(query);
             puts->count = kept++;
@@ -140,9 +134,8 @@ static bool take_back(struct weiri_queries *puts)
     puts->count = kept;
     weiri_queries_run(puts);
     for (size_t i = 0; i < kept; i++) {
-        const struct weiri_query *query = &puts->query[i];
-        is_all_gone =
-            is_all_gone && weiri_copy_of_delete(query->delivery, query->kind) == WEIRI_COPY_ABSENT;
+        enum weiri_copy_state copy = weiri_copy_of_delete(puts->query[i].kind);
+        is_all_gone = is_all_gone && copy == WEIRI_COPY_ABSENT;
     }
     return is_all_gone;
 }
