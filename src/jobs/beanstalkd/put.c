@@ -183,20 +183,6 @@ static void name_job(const struct put_call *call, const struct weiri_query *puts
     }
 }
 
-static enum weir_status judge(struct put_call *call, struct weiri_queries *puts,
-                              struct weir_job_id *ret_ids, struct weir_error *ret_error)
-{
-    const struct weiri_cluster_options *options = &call->cluster->options;
-    size_t first = find_short(puts);
-    if (first < call->put->count) {
-        return refuse(call, puts, first, ret_error);
-    }
-    for (size_t job = 0; job < call->put->count && ret_ids != NULL; job++) {
-        name_job(call, &puts->query[job * options->replicas], &ret_ids[job]);
-    }
-    return WEIR_OK;
-}
-
 /* What a tube's jobs have added to their run times, since a claim's key names no tube. It is less
  * than a millisecond, and not 0: a job that is moved is another one to a Redis of both clusters. */
 static int64_t mark_of(const char *tube)
@@ -243,7 +229,7 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
         call.request.body_size = put->bodies[job].size;
         /* What was not asked to wait is not held back. A nanosecond apart, so that equal bodies of
          * one call are not one job to Redis. */
-        int64_t early = own->run_at_ns == 0 && own->delay_ns == 0 ? WEIR_MS(1) : 0;
+        int64_t early = weiri_is_at_once(own) ? WEIR_MS(1) : 0;
         int64_t run_at = weiri_time_add(call.run_at_ns - early, mark + (int64_t)job);
         for (size_t i = 0; i < replicas && status == WEIR_OK; i++) {
             struct weiri_query *query =
@@ -254,7 +240,11 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     }
     if (status == WEIR_OK) {
         weiri_queries_run(&puts);
-        status = judge(&call, &puts, ret_ids, ret_error);
+        size_t first = find_short(&puts);
+        status = first < put->count ? refuse(&call, &puts, first, ret_error) : WEIR_OK;
+    }
+    for (size_t job = 0; job < put->count && status == WEIR_OK && ret_ids != NULL; job++) {
+        name_job(&call, &puts.query[job * replicas], &ret_ids[job]);
     }
     weiri_queries_fini(&puts);
     return status;
