@@ -322,20 +322,16 @@ static enum weir_status init_parts(struct weiri_cluster *cluster, struct weir_er
     return status;
 }
 
-/* Takes the options. */
-static enum weir_status open_cluster(struct weiri_cluster_options *options,
-                                     const struct weiri_broker_config *config, void **ret_store,
-                                     struct weir_error *ret_error)
+static enum weir_status open_cluster(const char *location, struct weiri_broker_config *config,
+                                     void **ret_store, struct weir_error *ret_error)
 {
     struct weiri_cluster *cluster = weiri_alloc_zero(&config->allocator, 1, sizeof(*cluster));
     if (cluster == NULL) {
-        weiri_cluster_options_free(&config->allocator, options);
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     weiri_mutex_init(&cluster->mutex);
     weiri_cond_init(&cluster->changed, &cluster->mutex);
     cluster->config = config;
-    cluster->options = *options;
     cluster->wake_fd = -1;
     cluster->random = weiri_random_seed();
     weiri_list_init(&cluster->calls);
@@ -348,23 +344,16 @@ static enum weir_status open_cluster(struct weiri_cluster_options *options,
     for (size_t i = 0; i < WEIRI_BUCKETS; i++) {
         weiri_list_init(&cluster->buckets[i]);
     }
-    enum weir_status status = init_parts(cluster, ret_error);
+    enum weir_status status =
+        weiri_cluster_url_parse(&config->allocator, location, &cluster->options, ret_error);
+    status = status == WEIR_OK ? init_parts(cluster, ret_error) : status;
     if (status != WEIR_OK) {
         release(cluster);
         return status;
     }
+    config->late_ns = cluster->options.late_ns;
     *ret_store = cluster;
     return WEIR_OK;
-}
-
-static enum weir_status open_url(const char *location, struct weiri_broker_config *config,
-                                 void **ret_store, struct weir_error *ret_error)
-{
-    struct weiri_cluster_options options;
-    enum weir_status status =
-        weiri_cluster_url_parse(&config->allocator, location, &options, ret_error);
-    config->late_ns = status == WEIR_OK ? options.late_ns : 0;
-    return status == WEIR_OK ? open_cluster(&options, config, ret_store, ret_error) : status;
 }
 
 static void close_cluster(void *store)
@@ -375,14 +364,13 @@ static void close_cluster(void *store)
     weiri_cluster_wake_locked(cluster);
     weiri_mutex_unlock(&cluster->mutex);
     weiri_thread_join(&cluster->thread);
-    weiri_subscriptions_free(cluster);
     release(cluster);
 }
 
 const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .scheme = "beanstalk",
     .can = WEIRI_CAN(NODES),
-    .open = open_url,
+    .open = open_cluster,
     .close = close_cluster,
     .now = weiri_cluster_now,
     .put = weiri_cluster_put,

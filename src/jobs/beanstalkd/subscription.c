@@ -293,9 +293,12 @@ int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_n
     return next;
 }
 
-static void end_lanes(struct weiri_subscription *subscription)
+/* Ends the lanes of a subscription, and frees it. */
+static void end(struct weiri_subscription *subscription)
 {
-    for (size_t node = 0; node < subscription->cluster->options.node_count; node++) {
+    const struct weir_allocator *memory = &subscription->cluster->config->allocator;
+    size_t nodes = subscription->cluster->options.node_count;
+    for (size_t node = 0; node < nodes; node++) {
         struct weiri_branch *branch = &subscription->branches[node];
         for (size_t i = 0; i < branch->lane_count; i++) {
             weiri_conn_fini(&branch->lanes[i]->conn);
@@ -306,6 +309,15 @@ static void end_lanes(struct weiri_subscription *subscription)
     while (!weiri_list_is_empty(&subscription->early)) {
         weiri_copy_free(WEIRI_CONTAINER(subscription->early.next, struct weiri_copy, link));
     }
+    for (size_t node = 0; node < nodes; node++) {
+        struct weiri_branch *branch = &subscription->branches[node];
+        for (size_t i = 0; i < branch->lane_count; i++) {
+            weiri_release(memory, branch->lanes[i], sizeof(*branch->lanes[i]));
+        }
+    }
+    weiri_list_remove(&subscription->link);
+    weiri_release(memory, subscription,
+                  sizeof(*subscription) + nodes * sizeof(subscription->branches[0]));
 }
 
 /* Gives all copies of the stock back. */
@@ -327,7 +339,7 @@ static bool is_owed(const struct weiri_cluster *cluster)
 
 void weiri_subscriptions_end(struct weiri_cluster *cluster)
 {
-    struct weiri_subscription *subscription = NULL;
+    struct weiri_subscription *subscription;
     int64_t now = weiri_monotonic_now();
     int64_t limit = weiri_time_add(now, CLOSE_NS);
     empty_stock(cluster, now);
@@ -343,25 +355,7 @@ void weiri_subscriptions_end(struct weiri_cluster *cluster)
         weiri_claims_close(cluster->claims);
         cluster->claims = NULL;
     }
-    while ((subscription = next_of(cluster, subscription)) != NULL) {
-        end_lanes(subscription);
-    }
-}
-
-void weiri_subscriptions_free(struct weiri_cluster *cluster)
-{
-    const struct weir_allocator *memory = &cluster->config->allocator;
-    size_t nodes = cluster->options.node_count;
-    struct weiri_subscription *subscription;
     while ((subscription = next_of(cluster, NULL)) != NULL) {
-        weiri_list_remove(&subscription->link);
-        for (size_t node = 0; node < nodes; node++) {
-            struct weiri_branch *branch = &subscription->branches[node];
-            for (size_t i = 0; i < branch->lane_count; i++) {
-                weiri_release(memory, branch->lanes[i], sizeof(*branch->lanes[i]));
-            }
-        }
-        weiri_release(memory, subscription,
-                      sizeof(*subscription) + nodes * sizeof(subscription->branches[0]));
+        end(subscription);
     }
 }

@@ -127,9 +127,8 @@ struct weiri_subscription {
 
 /* The cluster thread's side. */
 int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_ns);
-/* Ends all lanes; nothing is under way afterwards. */
+/* Ends all, and frees them. */
 void weiri_subscriptions_end(struct weiri_cluster *cluster);
-void weiri_subscriptions_free(struct weiri_cluster *cluster);
 
 /* A job that is none of ours was reserved on a lane. For lack of memory nothing: its TTR brings it
  * back. */
