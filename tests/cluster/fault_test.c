@@ -166,6 +166,28 @@ TEST(falls_silent, "a node that takes bytes and answers none holds up nothing bu
     finish(&world);
 }
 
+static int64_t cpu_ns(void)
+{
+    struct timespec used;
+    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
+    return WEIR_SECONDS((int64_t)used.tv_sec) + used.tv_nsec;
+}
+
+TEST(rests_while_away, "a broker whose nodes are away sleeps between its tries to connect")
+{
+    char url[80];
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d,127.0.0.1:%d", test_port(),
+                   test_port());
+    weir_broker *broker;
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_open(url, NULL, &broker, &error), WEIR_OK);
+    int64_t before = cpu_ns();
+    const struct timespec measured = {0, WEIR_MS(600)};
+    CHECK(nanosleep(&measured, NULL) == 0);
+    CHECK_INT(cpu_ns() - before, <, WEIR_MS(100));
+    weir_broker_close(broker);
+}
+
 TEST_OOM(administers_without_memory, "every call of a broker with a node survives every allocation "
                                      "that fails")
 {

@@ -98,7 +98,7 @@ static void checked(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
     struct weiri_node *node = WEIRI_CONTAINER(command, struct weiri_node, check);
-    node->is_checked = false;
+    node->check_ns = weiri_time_add(weiri_monotonic_now(), CHECK_NS);
     if (delivery == WEIRI_ANSWERED && reply->kind == WEIRI_OK_BODY) {
         weiri_facts_read(reply->body, reply->body_size, &node->control.facts);
     }
@@ -150,14 +150,15 @@ static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
         node->is_suspect = conn->failures > 0 || conn->is_silent || conn->facts.is_draining ||
                            !conn->facts.has_binlog || is_twin(cluster, i);
         weiri_mutex_unlock(&cluster->mutex);
-        if (conn->state == WEIRI_CONN_UP && !node->is_checked && node->check_ns <= now_ns) {
-            node->is_checked = true;
-            node->check_ns = weiri_time_add(now_ns, CHECK_NS);
+        if (conn->state == WEIRI_CONN_UP && node->check_ns <= now_ns) {
+            node->check_ns = INT64_MAX;
             node->check = (struct weiri_command){
                 .conn = conn, .request = {.verb = WEIRI_STATS}, .done = checked};
             weiri_conn_push(&node->check, now_ns);
         }
-        next = weiri_time_earlier(next, node->is_checked ? INT64_MAX : node->check_ns);
+        if (conn->state == WEIRI_CONN_UP) {
+            next = weiri_time_earlier(next, node->check_ns);
+        }
     }
     return next;
 }

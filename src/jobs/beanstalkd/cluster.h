@@ -25,8 +25,7 @@ struct weiri_node {
     /* The cluster thread's. */
     bool was_away; /* for the log */
     bool had_binlog;
-    bool is_checked;  /* a `stats` is under way */
-    int64_t check_ns; /* when to send the next */
+    int64_t check_ns; /* when to send a `stats`, once it is up; INT64_MAX: one is under way */
     struct weiri_command check;
 };
 
