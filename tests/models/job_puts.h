@@ -180,7 +180,7 @@ static void do_schedule(void)
     while (expected <= now) {
         expected += schedule->plan.interval_ns;
     }
-    schedule->next = weiri_firing_from_now(&schedule->plan, schedule->next, now);
+    schedule->next = weiri_due_resume(&schedule->plan, schedule->next, now).next_ns;
     CHECK_INT(schedule->next, ==, expected);
     schedule->missed = (enum weir_missed)below(WEIR_MISSED_ALL + 1);
     schedule->may_overlap = below(2) == 0;

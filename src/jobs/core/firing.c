@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/firing.h"
 
+#include <string.h>
+
 #include "base/time.h"
 
 enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, const char *cron,
@@ -51,7 +53,8 @@ void weiri_due_alone(const struct weiri_plan *plan, bool is_running, struct weir
     due->count = most;
 }
 
-int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns)
+/* The first firing after now_ns of a schedule that has one at at_ns. */
+static int64_t find_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns)
 {
     if (plan->cron != NULL) {
         return weiri_firing_after(plan, now_ns);
@@ -63,13 +66,29 @@ int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int6
     return weiri_firing_after(plan, weiri_firings_passed(plan, at_ns, now_ns).latest_ns);
 }
 
-int64_t weiri_firing_first(const struct weiri_plan *plan, int64_t first_at_ns, int64_t now_ns)
+struct weiri_due weiri_due_resume(const struct weiri_plan *plan, int64_t first_ns, int64_t now_ns)
 {
-    if (plan->cron != NULL) {
-        return weiri_firing_after(plan, first_at_ns > now_ns ? first_at_ns - 1 : now_ns);
+    struct weiri_due due = {.next_ns = find_from_now(plan, first_ns, now_ns)};
+    due.skipped = first_ns > now_ns ? 0 : weiri_firings_passed(plan, first_ns, now_ns).count;
+    return due;
+}
+
+int64_t weiri_firing_of_put(const struct weiri_plan *plan,
+                            const struct weir_job_schedule_options *options,
+                            const struct weir_job_schedule_options *before, int64_t next_ns,
+                            int64_t now_ns)
+{
+    int64_t first = options->first_at_ns; /* 0: none was asked for */
+    if (before != NULL && strcmp(before->cron, options->cron) == 0 &&
+        strcmp(before->zone, options->zone) == 0 && before->interval_ns == options->interval_ns &&
+        before->first_at_ns == first) {
+        return next_ns;
     }
-    if (first_at_ns == 0) {
+    if (plan->cron != NULL) {
+        return weiri_firing_after(plan, first > now_ns ? first - 1 : now_ns);
+    }
+    if (first == 0) {
         return weiri_time_add(now_ns, plan->interval_ns);
     }
-    return first_at_ns >= now_ns ? first_at_ns : weiri_firing_from_now(plan, first_at_ns, now_ns);
+    return first >= now_ns ? first : find_from_now(plan, first, now_ns);
 }

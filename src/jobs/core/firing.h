@@ -37,11 +37,15 @@ struct weiri_due weiri_due_decide(const struct weiri_plan *plan, enum weir_misse
  * beside an earlier one that has not ended. */
 void weiri_due_alone(const struct weiri_plan *plan, bool is_running, struct weiri_due *due);
 
-/* The first firing of a schedule that is new, or has other times than before, and was asked to
- * begin at first_at_ns (0: no time). */
-int64_t weiri_firing_first(const struct weiri_plan *plan, int64_t first_at_ns, int64_t now_ns);
+/* The same where the schedule resumes: those while it was paused put no job, and are skipped. A
+ * fixed rate stays in step with first_ns, which may be ahead. */
+struct weiri_due weiri_due_resume(const struct weiri_plan *plan, int64_t first_ns, int64_t now_ns);
 
-/* The first firing after now_ns of a schedule that has one at at_ns. */
-int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns);
+/* The next firing of a schedule that is put. One that has the same times as before (NULL: it is
+ * new) keeps next_ns. */
+int64_t weiri_firing_of_put(const struct weiri_plan *plan,
+                            const struct weir_job_schedule_options *options,
+                            const struct weir_job_schedule_options *before, int64_t next_ns,
+                            int64_t now_ns);
 
 #endif

@@ -20,7 +20,7 @@ static weir_cron *cron_of(const char *text)
     return cron;
 }
 
-TEST(resumed, "the next firing from now on is in step with the schedule's others")
+TEST(resumed, "a schedule that resumes stays in step, and skips what it missed")
 {
     weir_cron *cron = cron_of("30 2 * * *");
     const struct weiri_plan daily = {.cron = cron};
@@ -29,22 +29,30 @@ TEST(resumed, "the next firing from now on is in step with the schedule's others
         int64_t at_ns;
         int64_t now_ns;
         int64_t next_ns;
+        uint64_t skipped;
     } rows[] = {
-        {START, START - 1, START},
-        {START, START, START + 10 * MINUTE},
-        {START, START + 25 * MINUTE, START + 30 * MINUTE},
-        {START, START + 30 * MINUTE, START + 40 * MINUTE},
-        {START + 365 * DAY, START, START + 10 * MINUTE},
-        {START + 365 * DAY, START - 1, START},
-        {START + 365 * DAY, START + 1, START + 10 * MINUTE},
+        {START, START - 1, START, 0},
+        {START, START, START + 10 * MINUTE, 1},
+        {START, START + 25 * MINUTE, START + 30 * MINUTE, 3},
+        {START, START + 30 * MINUTE, START + 40 * MINUTE, 4},
+        {START + 365 * DAY, START, START + 10 * MINUTE, 0},
+        {START + 365 * DAY, START - 1, START, 0},
+        {START + 365 * DAY, START + 1, START + 10 * MINUTE, 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        CHECK_INT(weiri_firing_from_now(&rate, rows[i].at_ns, rows[i].now_ns), ==, rows[i].next_ns);
+        struct weiri_due due = weiri_due_resume(&rate, rows[i].at_ns, rows[i].now_ns);
+        CHECK_INT(due.count, ==, 0);
+        CHECK_INT(due.next_ns, ==, rows[i].next_ns);
+        CHECK_INT(due.skipped, ==, rows[i].skipped);
     }
-    CHECK_INT(weiri_firing_from_now(&daily, 0, START), ==, START + 2 * HOUR + 30 * MINUTE);
-    CHECK_INT(weiri_firing_from_now(&daily, START + 365 * DAY, START + 2 * HOUR + 30 * MINUTE), ==,
-              START + DAY + 2 * HOUR + 30 * MINUTE);
-    CHECK_INT(weiri_firing_from_now(&daily, START, INT64_MAX - 1), ==, WEIR_FOREVER);
+    const int64_t half_past_two = START + 2 * HOUR + 30 * MINUTE;
+    struct weiri_due due = weiri_due_resume(&daily, half_past_two - 2 * DAY, START);
+    CHECK_INT(due.next_ns, ==, half_past_two);
+    CHECK_INT(due.skipped, ==, 2);
+    due = weiri_due_resume(&daily, START + 365 * DAY, half_past_two);
+    CHECK_INT(due.next_ns, ==, half_past_two + DAY);
+    CHECK_INT(due.skipped, ==, 0);
+    CHECK_INT(weiri_due_resume(&daily, half_past_two, INT64_MAX - 1).next_ns, ==, WEIR_FOREVER);
     weir_cron_unref(cron);
 }
 
@@ -142,19 +150,46 @@ TEST(alone, "without overlap the last firing alone puts a job, and none beside a
     }
 }
 
+static int64_t first_of(const struct weiri_plan *plan, int64_t first_at_ns, int64_t now_ns)
+{
+    const struct weir_job_schedule_options options = {.first_at_ns = first_at_ns};
+    return weiri_firing_of_put(plan, &options, NULL, 0, now_ns);
+}
+
 TEST(first, "a new schedule begins at its time, or at the next one in step with it")
 {
     weir_cron *cron = cron_of("30 2 * * *");
     const struct weiri_plan daily = {.cron = cron};
     const struct weiri_plan rate = {.interval_ns = MINUTE};
     const int64_t half_past_two = START + 2 * HOUR + 30 * MINUTE;
-    CHECK_INT(weiri_firing_first(&rate, 0, START), ==, START + MINUTE);
-    CHECK_INT(weiri_firing_first(&rate, START, START), ==, START);
-    CHECK_INT(weiri_firing_first(&rate, START + 5, START), ==, START + 5);
-    CHECK_INT(weiri_firing_first(&rate, START - 5, START), ==, START + MINUTE - 5);
-    CHECK_INT(weiri_firing_first(&daily, 0, START), ==, half_past_two);
-    CHECK_INT(weiri_firing_first(&daily, half_past_two, START), ==, half_past_two);
-    CHECK_INT(weiri_firing_first(&daily, half_past_two + 1, START), ==, half_past_two + DAY);
-    CHECK_INT(weiri_firing_first(&daily, START - DAY, START), ==, half_past_two);
+    CHECK_INT(first_of(&rate, 0, START), ==, START + MINUTE);
+    CHECK_INT(first_of(&rate, START, START), ==, START);
+    CHECK_INT(first_of(&rate, START + 5, START), ==, START + 5);
+    CHECK_INT(first_of(&rate, START - 5, START), ==, START + MINUTE - 5);
+    CHECK_INT(first_of(&daily, 0, START), ==, half_past_two);
+    CHECK_INT(first_of(&daily, half_past_two, START), ==, half_past_two);
+    CHECK_INT(first_of(&daily, half_past_two + 1, START), ==, half_past_two + DAY);
+    CHECK_INT(first_of(&daily, START - DAY, START), ==, half_past_two);
     weir_cron_unref(cron);
+}
+
+TEST(put_again, "a schedule that is put again keeps its next firing, unless it has other times")
+{
+    const struct weiri_plan rate = {.interval_ns = MINUTE};
+    const struct weir_job_schedule_options before = {
+        .cron = "", .zone = "UTC", .interval_ns = MINUTE, .first_at_ns = START, .priority = 7};
+    struct weir_job_schedule_options options = before;
+    options.priority = 0;
+    options.missed = WEIR_MISSED_ALL;
+    CHECK_INT(weiri_firing_of_put(&rate, &options, &before, START + 5 * MINUTE, START), ==,
+              START + 5 * MINUTE);
+    for (int i = 0; i < 4; i++) {
+        options = before;
+        options.cron = i == 0 ? "@hourly" : before.cron; /* the plan stays, and says when */
+        options.zone = i == 1 ? "" : before.zone;
+        options.interval_ns = i == 2 ? 2 * MINUTE : before.interval_ns;
+        options.first_at_ns = i == 3 ? START + 1 : before.first_at_ns;
+        CHECK_INT(weiri_firing_of_put(&rate, &options, &before, START + 5 * MINUTE, START), ==,
+                  i == 3 ? START + 1 : START);
+    }
 }

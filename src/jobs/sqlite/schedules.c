@@ -22,14 +22,10 @@
 struct schedule_row {
     int64_t number;
     int64_t tube;
-    int64_t first_ns; /* as it was asked for */
-    int64_t priority;
-    int64_t ttr_ns;
-    enum weir_missed missed;
-    bool may_overlap;
     int64_t next_ns;
     int64_t job;
-    struct weiri_plan plan; /* without its expression */
+    struct weir_job_schedule_options options; /* without its names and its body */
+    struct weiri_plan plan;                   /* without its expression */
     char cron[WEIR_SCHEDULE_CRON_SIZE_MAX + 1];
     char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
 };
@@ -54,13 +50,16 @@ static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
     *row = (struct schedule_row){
         .number = sqlite3_column_int64(statement, 0),
         .tube = sqlite3_column_int64(statement, 1),
-        .first_ns = sqlite3_column_int64(statement, 5),
-        .priority = sqlite3_column_int64(statement, 6),
-        .ttr_ns = sqlite3_column_int64(statement, 7),
-        .missed = (enum weir_missed)missed,
-        .may_overlap = (sqlite3_column_int64(statement, 11) & WEIR_SCHEDULE_NO_OVERLAP) == 0,
         .next_ns = sqlite3_column_int64(statement, 12),
         .job = sqlite3_column_int64(statement, 13),
+        .options = {.cron = row->cron,
+                    .zone = row->zone,
+                    .interval_ns = interval,
+                    .first_at_ns = sqlite3_column_int64(statement, 5),
+                    .priority = sqlite3_column_int(statement, 6),
+                    .ttr_ns = sqlite3_column_int64(statement, 7),
+                    .missed = (enum weir_missed)missed,
+                    .flags = (uint32_t)sqlite3_column_int64(statement, 11)},
         .plan = {.interval_ns = interval,
                  .tolerance_ns = sqlite3_column_int64(statement, 9),
                  .catch_up_max = (uint32_t)catch_up},
@@ -88,25 +87,24 @@ static int find_row(struct weiri_store *store, const char *name, struct schedule
 
 /* --- firing --- */
 
+/* Puts a job to run at run_at_ns, but not before last_ns. */
 static int put_job(struct weiri_store *store, struct weiri_tally *tally,
-                   const struct schedule_row *schedule, int64_t run_at_ns, int64_t now_ns,
-                   int64_t *ret_number)
+                   const struct schedule_row *schedule, int64_t run_at_ns, int64_t last_ns,
+                   int64_t now_ns, struct weiri_job_row *ret_row)
 {
-    const struct weiri_put own = {.priority = (int32_t)schedule->priority,
-                                  .ttr_ns = schedule->ttr_ns};
-    const struct weiri_put *put = &own;
+    const struct weiri_put put = {.priority = schedule->options.priority,
+                                  .ttr_ns = schedule->options.ttr_ns};
     const struct weiri_now now = {now_ns, 0};
-    const struct weiri_tube_record tube = {.last_ns = run_at_ns};
-    struct weiri_job_row row = {.tube = schedule->tube};
+    const struct weiri_tube_record tube = {.last_ns = last_ns};
     struct weiri_effects effects;
-    enum weiri_write write = weiri_decide_put(&row, put, run_at_ns, &tube, now, &effects);
-    int code = weiri_row_add(store, put, &row);
-    *ret_number = row.number;
+    *ret_row = (struct weiri_job_row){.tube = schedule->tube};
+    enum weiri_write write = weiri_decide_put(ret_row, &put, run_at_ns, &tube, now, &effects);
+    int code = weiri_row_add(store, &put, ret_row);
     if (code == SQLITE_OK) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY,
-                             WEIRI_VALUES(row.number, schedule->number));
+                             WEIRI_VALUES(ret_row->number, schedule->number));
     }
-    return code == SQLITE_OK ? weiri_row_write(store, tally, &row, write, &effects, now) : code;
+    return code == SQLITE_OK ? weiri_row_write(store, tally, ret_row, write, &effects, now) : code;
 }
 
 static int pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
@@ -143,25 +141,24 @@ static int is_running(struct weiri_store *store, int64_t job, bool *ret_is)
 static int fire(struct weiri_store *store, struct weiri_tally *tally,
                 const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
 {
-    struct weiri_due due = weiri_due_decide(&row->plan, row->missed, row->next_ns, now_ns);
+    struct weiri_due due = weiri_due_decide(&row->plan, row->options.missed, row->next_ns, now_ns);
+    bool may_overlap = (row->options.flags & WEIR_SCHEDULE_NO_OVERLAP) == 0;
     bool is = false;
-    int code = row->may_overlap ? SQLITE_OK : is_running(store, row->job, &is);
-    if (!row->may_overlap) {
+    int code = may_overlap ? SQLITE_OK : is_running(store, row->job, &is);
+    if (!may_overlap) {
         weiri_due_alone(&row->plan, is, &due);
     }
-    int64_t job = 0;
+    struct weiri_job_row job = {.number = 0};
     int64_t at = due.first_ns;
-    int64_t last = 0;
     for (uint64_t i = 0; i < due.count && code == SQLITE_OK; i++) {
-        last = at;
-        code = put_job(store, tally, row, at, now_ns, &job);
+        code = put_job(store, tally, row, at, 0, now_ns, &job);
         at = weiri_firing_after(&row->plan, at);
     }
     *ret_count = due.count;
     return code == SQLITE_OK
                ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
                                WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.count,
-                                            (int64_t)due.skipped, last, job))
+                                            (int64_t)due.skipped, job.facts.run_at_ns, job.number))
                : code;
 }
 
@@ -219,13 +216,6 @@ int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_n
 
 /* --- changing --- */
 
-static bool is_as_before(const struct schedule_row *row,
-                         const struct weir_job_schedule_options *options)
-{
-    return strcmp(row->cron, options->cron) == 0 && strcmp(row->zone, options->zone) == 0 &&
-           row->plan.interval_ns == options->interval_ns && row->first_ns == options->first_at_ns;
-}
-
 static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
                 const struct weir_job_schedule_options *options)
 {
@@ -244,7 +234,6 @@ static int put_schedule(struct weiri_store *store, const struct weiri_edit *edit
     const struct weir_job_schedule_options *options = edit->schedule;
     struct schedule_row row = {.number = 0};
     int64_t tube = 0;
-    int64_t next = weiri_firing_first(edit->plan, options->first_at_ns, weiri_store_now(store));
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
         code = weiri_tube_add(store, options->tube, &tube);
@@ -252,10 +241,10 @@ static int put_schedule(struct weiri_store *store, const struct weiri_edit *edit
     if (code == SQLITE_OK) {
         code = find_row(store, edit->name, &row);
     }
-    if (code == SQLITE_ROW && is_as_before(&row, options)) {
-        next = row.next_ns;
-    }
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        int64_t next =
+            weiri_firing_of_put(edit->plan, options, code == SQLITE_ROW ? &row.options : NULL,
+                                row.next_ns, weiri_store_now(store));
         code = save(store, tube, next, options);
     }
     /* Consumers look again, and find when to look next. */
@@ -266,17 +255,14 @@ static int put_schedule(struct weiri_store *store, const struct weiri_edit *edit
 static int resume(struct weiri_store *store, struct weiri_edit_request *request,
                   struct schedule_row *row)
 {
-    int64_t now = weiri_store_now(store);
     int code = make_plan(store, row, &request->status, &request->error);
     if (code != SQLITE_OK) {
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    int64_t next = weiri_firing_from_now(&row->plan, row->next_ns, now);
-    uint64_t skipped =
-        row->next_ns > now ? 0 : weiri_firings_passed(&row->plan, row->next_ns, now).count;
+    struct weiri_due due = weiri_due_resume(&row->plan, row->next_ns, weiri_store_now(store));
     weiri_plan_fini(&row->plan);
     code = weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE,
-                         WEIRI_VALUES(row->number, next, (int64_t)skipped));
+                         WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.skipped));
     /* Consumers look again, and find when to look next. */
     struct weiri_tally tally = {.tube = row->tube, .has_ready = true};
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
@@ -285,21 +271,23 @@ static int resume(struct weiri_store *store, struct weiri_edit_request *request,
 /* Puts a job beside the schedule's firings. */
 static int run_now(struct weiri_store *store, const struct schedule_row *row, int64_t *ret_job)
 {
-    struct weiri_tally tally = {0};
+    struct weiri_tally tally = {.tube = row->tube};
+    struct weiri_job_row job = {.number = 0};
     int64_t now = weiri_store_now(store);
-    int64_t run_at = now;
+    int64_t last = 0;
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
-        code = weiri_tube_last(store, row->tube, &run_at);
-        run_at = run_at < now ? now : run_at;
-        tally = (struct weiri_tally){.tube = row->tube, .last_ns = run_at};
+        code = weiri_tube_last(store, row->tube, &last);
     }
     if (code == SQLITE_OK) {
-        code = put_job(store, &tally, row, run_at, now, ret_job);
+        code = put_job(store, &tally, row, now, last, now, &job);
+        tally.last_ns = job.facts.run_at_ns;
+        *ret_job = job.number;
     }
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
-                             WEIRI_VALUES(row->number, row->next_ns, 1, 0, run_at, *ret_job));
+        code = weiri_sql_run(
+            &store->writer, WEIRI_SQL_NOTE_FIRINGS,
+            WEIRI_VALUES(row->number, row->next_ns, 1, 0, job.facts.run_at_ns, job.number));
     }
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
