@@ -7,6 +7,32 @@
 
 const char weiri_damage_reason[] = "its body is damaged: the checksum does not match";
 
+void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts)
+{
+    job->fence = facts->token;
+    job->run_at_ns = facts->run_at_ns;
+    job->ttr_ns = facts->ttr_ns;
+    job->attempts = facts->attempts;
+    job->state = facts->state;
+}
+
+void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struct weiri_now now)
+{
+    const struct weiri_job_step due = {.event = WEIRI_JOB_DUE};
+    struct weiri_job_facts facts = row->facts;
+    enum weir_status ignored = weiri_job_apply(&facts, &due, now.wall_ns);
+    (void)ignored; /* another status: it is not due */
+    weiri_job_show(job, &facts);
+    if (facts.state == WEIR_JOB_RESERVED) {
+        int64_t left_ns = weiri_time_sub(facts.lease_ns, now.lease_ns);
+        left_ns = left_ns > facts.ttr_ns ? 0 : left_ns;
+        job->reserved_until_ns = weiri_time_add(now.wall_ns, left_ns);
+        job->owner = row->owner;
+        job->started_ns = row->started_ns;
+        job->progress = row->progress;
+    }
+}
+
 /* Notes what an event made of a row that was in a state. */
 static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state before,
                              const struct weiri_job_step *step, struct weiri_now now,
@@ -116,6 +142,12 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
         ret_effects->kept = settlement->end;
     }
     return write;
+}
+
+bool weiri_settle_asks_policy(const struct weiri_settlement *settlement)
+{
+    return settlement->event == WEIRI_JOB_DONE ||
+           (settlement->event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL);
 }
 
 enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempts_max, bool is_kept,

@@ -106,6 +106,14 @@ struct weiri_effects {
     char words[96];
 };
 
+/* Shows a row's facts in a job. */
+void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts);
+
+/* Shows a row as it is now: a job that is due is ready; what is of a reservation is shown of a
+ * reserved job alone, its end by the wall clock. A lease of an earlier boot, which is further away
+ * than the TTR, has ended, though no writer has noticed yet. */
+void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struct weiri_now now);
+
 /* The reason of a job that was buried for its body, or is shown with a damaged one. */
 extern const char weiri_damage_reason[];
 
@@ -149,6 +157,9 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
                                      const struct weiri_settlement *settlement,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
                                      struct weiri_effects *ret_effects);
+
+/* Whether that asks for the policy: it may archive the job, or leave room in a group. */
+bool weiri_settle_asks_policy(const struct weiri_settlement *settlement);
 
 /* A reservation whose lease has passed. One that is kept by this process is touched instead: the
  * process was suspended, or its threads got no processor. WEIR_ESTATE: the job is not reserved, or

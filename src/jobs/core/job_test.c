@@ -322,3 +322,68 @@ TEST(refiled, "a job moves to a tube that has not its key; one that runs or is a
         CHECK_INT(effects.wakes, ==, rows[i].write == WEIRI_UPDATE && i == 0);
     }
 }
+
+TEST(asks_policy, "where a settlement asks for no policy, none makes a difference")
+{
+    static const enum weiri_job_event events[] = {
+        WEIRI_JOB_TOUCH, WEIRI_JOB_DONE, WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN, WEIRI_JOB_BURY};
+    static const struct weiri_tube_record full = {.policy = {.archive_ns = 10, .group_limit = 1}};
+    struct weiri_reservation grouped = {.token = TOKEN, .job = {.group = "old"}};
+    size_t asks = 0;
+    for (size_t i = 0; i < 2 * sizeof(events) / sizeof(events[0]); i++) {
+        const struct weiri_settlement settlement = {
+            .reservation = i % 2 == 0 ? &reservation : &grouped, .event = events[i / 2]};
+        struct weiri_job_row with = row_in(WEIR_JOB_RESERVED);
+        struct weiri_job_row without = with;
+        struct weiri_effects found;
+        struct weiri_effects expected;
+        (void)weiri_decide_settle(&with, &settlement, &full, now, &found);
+        (void)weiri_decide_settle(&without, &settlement, &plain, now, &expected);
+        bool is_same = with.facts.state == without.facts.state && found.wakes == expected.wakes;
+        bool does = weiri_settle_asks_policy(&settlement);
+        CHECK(does || is_same);
+        asks += does;
+    }
+    CHECK_INT(asks, ==, 5); /* both ends with success, and three ends of a run of a group */
+}
+
+static struct weir_job shown(const struct weiri_job_row *row)
+{
+    struct weir_job job = {.progress = -1};
+    weiri_row_show(&job, row, now);
+    return job;
+}
+
+TEST(shown, "a job is shown as it is now, and by the wall clock")
+{
+    struct weiri_job_row row = row_in(WEIR_JOB_DELAYED);
+    row.owner = 77;
+    row.started_ns = WALL - 5;
+    row.facts.run_at_ns = WALL + 1;
+    struct weir_job job = shown(&row);
+    CHECK_INT(job.state, ==, WEIR_JOB_DELAYED);
+    CHECK_INT(job.run_at_ns, ==, WALL + 1);
+    CHECK_INT(job.ttr_ns, ==, TTR);
+    CHECK_INT(job.attempts, ==, 3);
+    CHECK_INT(job.fence, ==, TOKEN);
+    row.facts.run_at_ns = WALL;
+    CHECK_INT(shown(&row).state, ==, WEIR_JOB_READY);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_DELAYED);
+    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
+        row.facts.state = (enum weir_job_state)state;
+        row.facts.lease_ns = LEASE + 30;
+        job = shown(&row);
+        bool is = state == WEIR_JOB_RESERVED;
+        CHECK_INT(job.owner, ==, is ? 77 : 0);
+        CHECK_INT(job.started_ns, ==, is ? WALL - 5 : 0);
+        CHECK_INT(job.progress, ==, is ? 40 : -1);
+        CHECK_INT(job.reserved_until_ns, ==, is ? WALL + 30 : 0);
+    }
+    row.facts.state = WEIR_JOB_RESERVED;
+    row.facts.lease_ns = LEASE - 30; /* it has passed, and nobody has looked */
+    CHECK_INT(shown(&row).reserved_until_ns, ==, WALL - 30);
+    row.facts.lease_ns = LEASE + TTR;
+    CHECK_INT(shown(&row).reserved_until_ns, ==, WALL + TTR);
+    row.facts.lease_ns = LEASE + TTR + 1; /* of an earlier boot */
+    CHECK_INT(shown(&row).reserved_until_ns, ==, WALL);
+}

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/time.h"
 #include "jobs/sqlite/body.h"
 
 /* Reads a text; NULL where there is none. */
@@ -35,15 +34,6 @@ int weiri_job_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row, struc
     return code;
 }
 
-void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts)
-{
-    job->fence = facts->token;
-    job->run_at_ns = facts->run_at_ns;
-    job->ttr_ns = facts->ttr_ns;
-    job->attempts = facts->attempts;
-    job->state = facts->state;
-}
-
 int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connection, int64_t number,
                    struct weir_job *job, struct weiri_reservation **ret_copy)
 {
@@ -72,14 +62,6 @@ int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connectio
     return weiri_sql_end(stored.statement, code);
 }
 
-/* The wall time at which a lease ends. One of an earlier boot has ended, though no writer has
- * noticed yet (store.c). */
-static int64_t find_end(const struct weiri_reading *reading, const struct weiri_job_facts *facts)
-{
-    int64_t left_ns = weiri_time_sub(facts->lease_ns, weiri_store_lease_now(reading->store));
-    return left_ns > facts->ttr_ns ? reading->now_ns : weiri_time_add(reading->now_ns, left_ns);
-}
-
 int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_state state,
                    struct weiri_reservation **ret_copy)
 {
@@ -95,17 +77,8 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
     if (code != SQLITE_OK) {
         return weiri_sql_end(statement, code);
     }
-    /* As in the counts, a job that is due is ready. */
-    const struct weiri_job_step due = {.event = WEIRI_JOB_DUE};
-    enum weir_status ignored = weiri_job_apply(&row.facts, &due, reading->now_ns);
-    (void)ignored;
-    weiri_job_show(&job, &row.facts);
-    if (job.state == WEIR_JOB_RESERVED) {
-        job.reserved_until_ns = find_end(reading, &row.facts);
-        job.owner = row.owner;
-        job.started_ns = row.started_ns;
-        job.progress = row.progress;
-    }
+    const struct weiri_now now = {reading->now_ns, weiri_store_lease_now(reading->store)};
+    weiri_row_show(&job, &row, now);
     code = read_text(statement, sqlite3_column_count(statement) - 1, &job.tube);
     if (code == SQLITE_OK && job.attempts > 0) {
         int64_t outcome = 0;

@@ -24,13 +24,12 @@ static int settle_row(struct weiri_store *store, struct weiri_tally *tally,
                       struct weiri_settlement *settlement, struct weiri_job_row *row,
                       struct weiri_now now)
 {
-    bool asks_policy =
-        settlement->event == WEIRI_JOB_DONE ||
-        (settlement->event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL);
     struct weiri_policy policy = {.policy = {0}};
     struct weiri_effects effects;
     size_t ignored;
-    int code = asks_policy ? weiri_policy_find(&store->writer, row->tube, &policy) : SQLITE_OK;
+    int code = weiri_settle_asks_policy(settlement)
+                   ? weiri_policy_find(&store->writer, row->tube, &policy)
+                   : SQLITE_OK;
     if (code != SQLITE_OK) {
         return code;
     }

@@ -50,8 +50,6 @@ WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read
  * its tube, its body and the facts. Its texts are the statement's. */
 int weiri_job_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row,
                    struct weir_job *ret_job);
-/* Shows a row's facts in the job. */
-void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts);
 /* Copies a job with its body. One whose body is missing or damaged has a status and says so. */
 int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connection, int64_t number,
                    struct weir_job *job, struct weiri_reservation **ret_copy);
