@@ -30,15 +30,14 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
     if (copy.handler == NULL) {
         return weiri_check_given("handler", NULL, ret_error);
     }
-    if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
+    enum weir_status status = weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error);
+    if (status == WEIR_OK && !(copy.rate >= 0 && copy.rate <= RATE_MAX)) {
+        status =
+            weiri_fail(ret_error, WEIR_ERANGE, "rate is %g: expected 0 to %g", copy.rate, RATE_MAX);
     }
-    if (!(copy.rate >= 0 && copy.rate <= RATE_MAX)) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "rate is %g: expected 0 to %g", copy.rate,
-                          RATE_MAX);
+    if (status == WEIR_OK) {
+        status = weiri_check_number("deadline_ns", copy.deadline_ns, 0, INT64_MAX, ret_error);
     }
-    enum weir_status status =
-        weiri_check_number("deadline_ns", copy.deadline_ns, 0, INT64_MAX, ret_error);
     if (status == WEIR_OK) {
         status = weiri_retry_check(&copy.retry, ret_error);
     }
@@ -91,7 +90,6 @@ static void set_sources(weir_consumer *consumer, const char *tube)
         consumer->shares[i].weight = from->weight == 0 ? 1 : from->weight;
         consumer->marks[i].tube = consumer->sources[i].tube;
     }
-    memcpy(consumer->tube, consumer->sources[0].tube, sizeof(consumer->tube));
     /* Borrowed until here. */
     consumer->options.tubes = NULL;
     consumer->options.stamps = NULL;
@@ -264,10 +262,7 @@ static enum weir_status check_end(weir_consumer *consumer, int64_t timeout_ns,
                : status;
 }
 
-static enum weir_status fail_unstarted(struct weir_error *ret_error)
-{
-    return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was never started");
-}
+static const char unstarted[] = "the consumer was never started";
 
 static enum weir_status wait_until(weir_consumer *consumer, int64_t limit_ns,
                                    struct weir_error *ret_error)
@@ -287,7 +282,7 @@ static enum weir_status wait_until(weir_consumer *consumer, int64_t limit_ns,
         return status;
     }
     return state == WEIRI_CONSUMER_NEW
-               ? fail_unstarted(ret_error)
+               ? weiri_fail(ret_error, WEIR_ESTATE, "%s", unstarted)
                : weiri_fail(ret_error, WEIR_ETIMEDOUT, "the consumer has not ended yet");
 }
 
@@ -314,7 +309,7 @@ enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode m
     bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
     weiri_fetcher_notify_and_unlock(consumer, was_started && close_locked(consumer, mode));
     if (!was_started) {
-        return fail_unstarted(ret_error);
+        return weiri_fail(ret_error, WEIR_ESTATE, "%s", unstarted);
     }
     if (timeout_ns > 0) {
         status = wait_until(consumer, limit_ns, ret_error);

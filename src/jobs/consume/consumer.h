@@ -17,15 +17,14 @@
 #include "base/sync.h"
 #include "jobs/broker.h"
 #include "jobs/core/attempt.h"
-#include "jobs/core/share.h"
 
 /* A consumer is a pool, a list of the jobs that it has reserved, and one more thread, the fetcher.
  *
  * After its handler has returned, a worker settles its job and reserves the next in one
- * transaction. Workers that end together share a commit. Of several tubes each has its turns
- * (share.h). So in a busy tube only workers reserve jobs. The fetcher reserves jobs for free slots
- * that no worker will fill, that is after the tube was empty: it sleeps until the store notifies
- * it. It also touches reservations after a third of their TTR, all that are due in one transaction.
+ * transaction. Workers that end together share a commit. Of several tubes each has its turns. So in
+ * a busy tube only workers reserve jobs. The fetcher reserves jobs for free slots that no worker
+ * will fill, that is after the tube was empty: it sleeps until the store notifies it. It also
+ * touches reservations after a third of their TTR, all that are due in one transaction.
  *
  * A store of servers of which each job has its own (ops->settle) settles without a transaction.
  * There a worker waits for the answer to its job's end for a moment, and leaves the rest of the end
@@ -83,6 +82,13 @@ struct weiri_task {
     int64_t settle_ns;             /* when to try again then */
 };
 
+/* The share of a tube among several with weights. */
+struct weiri_share {
+    uint32_t weight;
+    bool may;       /* it is a candidate */
+    int64_t credit; /* starts at 0 */
+};
+
 enum weiri_consumer_state {
     WEIRI_CONSUMER_NEW,
     WEIRI_CONSUMER_RUNNING, /* or starting */
@@ -94,7 +100,6 @@ struct weir_consumer {
     weir_broker *broker;
     struct weir_allocator allocator;
     struct weir_consumer_options options; /* with defaults filled in */
-    char tube[WEIR_TUBE_SIZE_MAX + 1];    /* for messages: the first one, where there are several */
     size_t source_count;
     bool is_until_empty;
     int64_t interval_ns; /* between the beginnings of two runs; 0: none */
@@ -141,6 +146,12 @@ size_t weiri_rate_take_locked(weir_consumer *consumer, size_t wanted)
     WEIRI_REQUIRES(consumer->mutex);
 void weiri_rate_give_back(weir_consumer *consumer, size_t count);
 
+/* Takes a turn among tubes with weights: smooth weighted round robin. At each turn every candidate
+ * gains its weight, and the one that is picked pays the sum of all. It has at least the average
+ * credit, so that none is a whole turn ahead of its share, and turns are spread. Returns the one
+ * that is picked; count: there is none. */
+size_t weiri_share_pick(struct weiri_share *shares, size_t count);
+
 /* Chooses the source to reserve one job from; ret_mark is for weiri_source_note(). Without the
  * mutex. */
 struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_mark);
@@ -148,7 +159,6 @@ struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_
 void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uint32_t mark,
                        const struct weiri_exchange *exchange);
 
-/* The main function of the fetcher's thread. */
 void weiri_fetcher_main(void *consumer);
 /* Makes the fetcher check the state again, unless it waits in the broker. */
 void weiri_fetcher_notify_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex);
@@ -194,7 +204,6 @@ int64_t weiri_left_advance(weir_consumer *consumer);
  * jobs. The first reason stays. */
 void weiri_consumer_close(weir_consumer *consumer, enum weir_status status,
                           const struct weir_error *error);
-/* Tells all that wait for it. */
 void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state state);
 
 /* Whether the consumer ends with a failed call. It does not if the call may succeed later, nor for

@@ -174,14 +174,14 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
     bool is_ending = weiri_consumer_is_ending(consumer, status);
     if (is_ending) {
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_ERROR, "tube %s: consumer ends: %s",
-                         consumer->tube, error->text);
+                         consumer->sources[0].tube, error->text);
         weiri_consumer_close(consumer, status, error);
     }
     consumer->failures++;
     int64_t delay = weiri_retry_ns(consumer->failures);
     if (!is_ending && weiri_retry_is_told(consumer->failures)) {
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                         "tube %s: tried again in %lld ms: %s", consumer->tube,
+                         "tube %s: tried again in %lld ms: %s", consumer->sources[0].tube,
                          (long long)(delay / WEIR_MS(1)), error->text);
     }
     /* Only an end shortens the wait. */
@@ -225,21 +225,20 @@ static bool share_slots(weir_consumer *consumer, size_t left, const bool *is_dra
                         size_t *ret_wanted)
 {
     size_t count = consumer->source_count;
-    bool is_any = false;
+    size_t picked = 0;
     memset(ret_wanted, 0, count * sizeof(*ret_wanted));
     weiri_mutex_lock(&consumer->mutex);
     for (size_t i = 0; i < count; i++) {
         consumer->shares[i].may = !is_drained[i];
     }
-    for (size_t i = 0; i < left; i++) {
-        size_t picked = weiri_share_pick(consumer->shares, count);
+    for (size_t i = 0; i < left && picked < count; i++) {
+        picked = weiri_share_pick(consumer->shares, count);
         if (picked < count) {
             ret_wanted[picked]++;
-            is_any = true;
         }
     }
     weiri_mutex_unlock(&consumer->mutex);
-    return is_any;
+    return picked < count;
 }
 
 /* What the sources that were drained say about the sleep that follows. */

@@ -54,16 +54,15 @@ static void ended(struct weiri_settlement *settlement)
 {
     struct weiri_task *task = WEIRI_CONTAINER(settlement, struct weiri_task, action.settlement);
     weir_consumer *consumer = task->consumer;
-    struct weiri_parker *parker = &task->parker;
     weiri_mutex_lock(&consumer->mutex);
     task->is_ending = false;
     if (settlement->status == WEIR_EUNAVAILABLE) {
         task->refusals++;
         task->settle_ns = weiri_time_add(weiri_monotonic_now(), weiri_retry_ns(task->refusals));
     }
-    weiri_parker_set(parker);
+    weiri_parker_set(&task->parker);
     weiri_fetcher_notify_and_unlock(consumer, task->is_left);
-    weiri_parker_wake(parker);
+    weiri_parker_wake(&task->parker);
     leave(consumer);
 }
 

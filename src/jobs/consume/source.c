@@ -33,6 +33,27 @@ void weiri_rate_give_back(weir_consumer *consumer, size_t count)
     weiri_mutex_unlock(&consumer->mutex);
 }
 
+size_t weiri_share_pick(struct weiri_share *shares, size_t count)
+{
+    size_t picked = count;
+    int64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!shares[i].may) {
+            shares[i].credit = 0;
+            continue;
+        }
+        shares[i].credit += shares[i].weight;
+        total += shares[i].weight;
+        if (picked == count || shares[i].credit > shares[picked].credit) {
+            picked = i;
+        }
+    }
+    if (picked < count) {
+        shares[picked].credit -= total;
+    }
+    return picked;
+}
+
 struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_mark)
 {
     const struct weiri_broker_ops *ops = consumer->broker->ops;

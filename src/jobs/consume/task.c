@@ -110,21 +110,20 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                                       struct weiri_exchange *ret_exchange)
 {
     weir_consumer *consumer = task->consumer;
-    struct weiri_next_action *action = &task->action;
-    bool is_settled = consumer->broker->ops->settle != NULL;
     for (uint32_t failures = 1;; failures++) {
         struct weiri_list buried;
         uint32_t mark;
         weiri_list_init(&buried);
         struct weiri_source *source = weiri_source_choose(consumer, &mark);
-        *ret_exchange = (struct weiri_exchange){.tube = source->tube,
-                                                .buried = &buried,
-                                                .settlements = &action->settlement,
-                                                .settlement_count = is_settled ? 0 : 1,
-                                                .wanted = wanted,
-                                                .attempts_max = consumer->options.retry.attempts,
-                                                .is_keeping = true,
-                                                .is_hasty = true};
+        *ret_exchange =
+            (struct weiri_exchange){.tube = source->tube,
+                                    .buried = &buried,
+                                    .settlements = &task->action.settlement,
+                                    .settlement_count = consumer->broker->ops->settle == NULL,
+                                    .wanted = wanted,
+                                    .attempts_max = consumer->options.retry.attempts,
+                                    .is_keeping = true,
+                                    .is_hasty = true};
         struct weir_error error = {0};
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
@@ -157,45 +156,44 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
     }
 }
 
+/* The delay of a job that does not run again begins anew. */
+static void tell(weir_consumer *consumer, const struct weir_job *job, enum weir_run_outcome outcome,
+                 int status, int64_t run_ns, int64_t delay_ns)
+{
+    const struct weir_consumer_options *options = &consumer->options;
+    if (options->limiter != NULL && (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {
+        weir_limiter_forget(options->limiter, weir_key_string(job->id));
+    }
+    if (options->after_run != NULL) {
+        options->after_run(job, outcome, status, run_ns, delay_ns, options->arg);
+    }
+}
+
 void weiri_task_report(struct weiri_task *task, enum weir_status settled)
 {
-    weir_consumer *consumer = task->consumer;
     const struct weiri_next_action *action = &task->action;
-    const struct weir_job *job = &task->reservation->job;
+    struct weir_job told = task->reservation->job;
     enum weir_run_outcome outcome = weiri_run_outcome(action->settlement.event, settled);
-    if (consumer->options.limiter != NULL &&
-        (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {
-        weir_limiter_forget(consumer->options.limiter, weir_key_string(job->id));
+    if (outcome == WEIR_RUN_DONE) { /* not what it failed of before */
+        told.reason = task->run.reason;
+    } else if (action->why != NULL) {
+        told.reason = action->why;
     }
-    if (consumer->options.after_run != NULL) {
-        struct weir_job told = *job;
-        if (outcome == WEIR_RUN_DONE) { /* not what it failed of before */
-            told.reason = task->run.reason;
-        } else if (action->why != NULL) {
-            told.reason = action->why;
-        }
-        consumer->options.after_run(&told, outcome, task->run.status, task->run_ns,
-                                    outcome == WEIR_RUN_LOST ? 0 : action->settlement.delay_ns,
-                                    consumer->options.arg);
-    }
+    tell(task->consumer, &told, outcome, task->run.status, task->run_ns,
+         outcome == WEIR_RUN_LOST ? 0 : action->settlement.delay_ns);
 }
 
 void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buried)
 {
-    const struct weir_consumer_options *options = &consumer->options;
     for (struct weiri_list *link = buried->next; link != buried; link = link->next) {
         const struct weiri_reservation *reservation =
             WEIRI_CONTAINER(link, struct weiri_reservation, link);
-        if (options->limiter != NULL) {
-            weir_limiter_forget(options->limiter, weir_key_string(reservation->job.id));
-        }
-        if (options->after_run != NULL) {
-            options->after_run(&reservation->job, WEIR_RUN_BURIED, (int)reservation->status, 0, 0,
-                               options->arg);
-        } else {
+        const struct weir_job *job = &reservation->job;
+        tell(consumer, job, WEIR_RUN_BURIED, (int)reservation->status, 0, 0);
+        if (consumer->options.after_run == NULL) {
             weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                             "tube %s: job %s buried without a run: %s", reservation->job.tube,
-                             reservation->job.id, reservation->job.reason);
+                             "tube %s: job %s buried without a run: %s", job->tube, job->id,
+                             job->reason);
         }
     }
     weiri_reservations_free(&consumer->allocator, buried);

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/core/share.h"
+#include "jobs/consume/consumer.h"
 
 #include <string.h>
 
