@@ -4,7 +4,22 @@
 
 #include "base/error.h"
 #include "jobs/broker.h"
-#include "jobs/core/policy.h"
+
+/* Whether each member that a change names is one by itself. */
+static enum weir_status check_members(const struct weir_tube_policy *change,
+                                      struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_check_number("members", change->members, 0,
+                                                 WEIR_POLICY_GROUP_LIMIT * 2 - 1, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_number("archive_ns", change->archive_ns, 0, INT64_MAX, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_check_number("late_ns", change->late_ns, 0, INT64_MAX, ret_error);
+    }
+    return status == WEIR_OK ? weiri_check_choice("late", change->late, WEIR_LATE_DROP, ret_error)
+                             : status;
+}
 
 enum weir_status weir_broker_set_policy(weir_broker *broker, const char *tube,
                                         const struct weir_tube_policy *policy,
@@ -16,7 +31,7 @@ enum weir_status weir_broker_set_policy(weir_broker *broker, const char *tube,
     enum weir_status status =
         weiri_broker_enter_tube(broker, WEIRI_WRITES | WEIRI_CAN(POLICIES), tube, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_policy_check(edit.policy, ret_error);
+        status = check_members(edit.policy, ret_error);
     }
     return status == WEIR_OK ? broker->ops->edit(broker->store, &edit, ret_error) : status;
 }

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/broker.h"
-#include "jobs/core/when.h"
 
 #define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)
 
@@ -32,6 +31,41 @@ enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error
                           (unsigned)(unsigned char)tube[offset], offset, tube);
     }
     return WEIR_OK;
+}
+
+static enum weir_status check_text(const char *name, enum weir_field_kind kind, const char *text,
+                                   size_t most, struct weir_error *ret_error)
+{
+    size_t offset;
+    if (text != NULL && text[0] == '\0' && kind <= WEIR_FIELD_TOLD) {
+        return WEIR_OK;
+    }
+    enum weir_status status = weiri_text_check(name, text, most, ret_error);
+    bool is_lines = text != NULL && kind == WEIR_FIELD_LINES;
+    return status != WEIR_OK || !is_lines || weir_headers_check(text, &offset) == WEIR_OK
+               ? status
+               : weiri_fail(ret_error, WEIR_EINVAL,
+                            "%s at offset %zu: expected lines NAME=VALUE, each name of a-z, 0-9 "
+                            "and - and once",
+                            name, offset);
+}
+
+/* Whether each field is within its limit. */
+static enum weir_status check_fields(const struct weir_put_options *options,
+                                     struct weir_error *ret_error)
+{
+    enum weir_status status = WEIR_OK;
+#define THEN(check) status = status == WEIR_OK ? (check) : status;
+#define TEXT(name, kind, limit, feature)                                                           \
+    THEN(check_text(#name, WEIR_FIELD_##kind, options->name, limit, ret_error))
+#define NUMBER(name, kind, limit, feature)                                                         \
+    THEN(WEIR_FIELD_##kind != WEIR_FIELD_SPAN || options->name == 0                                \
+             ? WEIR_OK                                                                             \
+             : weiri_check_number(#name, options->name, limit, INT64_MAX, ret_error))
+    WEIRI_TEXT_FIELDS(TEXT)
+    WEIRI_PUT_FIELDS(TEXT)
+    WEIRI_NUMBER_FIELDS(NUMBER)
+    return status;
 }
 
 static enum weir_status check_key(const struct weir_put_options *options,
@@ -67,7 +101,7 @@ enum weir_status weiri_put_normalize(const weir_broker *broker,
                             .on_duplicate = copy.on_duplicate,
                             WEIRI_JOB_FIELDS(COPY) WEIRI_PUT_FIELDS(COPY)};
     put.ttr_ns = copy.ttr_ns == 0 ? WEIRI_TTR_DEFAULT_NS : copy.ttr_ns;
-    enum weir_status status = weiri_fields_check(&copy, ret_error);
+    enum weir_status status = check_fields(&copy, ret_error);
     for (const char *c = copy.put_id; status == WEIR_OK && c != NULL && *c != '\0'; c++) {
         if (*c <= ' ' || *c > '~') {
             status = weiri_fail(ret_error, WEIR_EINVAL,

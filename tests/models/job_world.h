@@ -7,7 +7,6 @@
  * the steps keep beside them. */
 
 #include "jobs/core/firing.h"
-#include "jobs/core/when.h"
 #include "models/job_backend.h"
 #include "models/job_rules.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "jobs/core/number.h"
+#include "jobs/core/fields.h"
 
 #define DEFAULT_PORT "11300"
 #define REPLICAS_DEFAULT 3

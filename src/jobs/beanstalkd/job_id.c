@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/core/number.h"
+#include "jobs/core/fields.h"
 
 bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,
                   const char *key)

@@ -12,7 +12,6 @@
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/beanstalkd/quorum.h"
-#include "jobs/core/when.h"
 
 struct put_call {
     struct weiri_cluster *cluster;

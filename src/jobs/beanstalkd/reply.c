@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "jobs/beanstalkd/codec.h"
-#include "jobs/core/number.h"
+#include "jobs/core/fields.h"
 
 /* Operands: i id, c count, T tube, b size of the body that follows; in capitals what may lack: I,
  * C.

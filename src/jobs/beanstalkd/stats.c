@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "jobs/beanstalkd/codec.h"
-#include "jobs/core/number.h"
+#include "jobs/core/fields.h"
 
 /* The line at *offset without its newline; moves *offset behind it. False: there is none. */
 static bool next_line(const char *body, size_t size, size_t *offset, const char **ret_line,

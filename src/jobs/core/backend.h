@@ -15,6 +15,7 @@
 
 #include "base/boot.h"
 #include "base/list.h"
+#include "base/time.h"
 #include "jobs/core/fields.h"
 #include "jobs/core/state.h"
 
@@ -61,7 +62,7 @@ struct weiri_put {
     size_t count;
     WEIRI_TEXT_FIELDS(WEIRI_TEXT_MEMBER)
     WEIRI_PUT_FIELDS(WEIRI_TEXT_MEMBER)
-    int64_t run_at_ns; /* 0: after delay_ns (when.h) */
+    int64_t run_at_ns; /* 0: after delay_ns */
     int64_t delay_ns;
     int64_t since_ns; /* when the put was said, on the clock of leases */
     int64_t ttr_ns;
@@ -75,6 +76,31 @@ struct weiri_put {
 /* Has the text of an error say which body it is of, where these are not put alike. */
 enum weir_status weiri_put_blame(const struct weiri_put *put, size_t body, enum weir_status status,
                                  struct weir_error *ret_error);
+
+/* When a job runs. A delay travels as a duration, with the reading of the clock of leases at which
+ * it was said (since_ns). A backend makes a time of it by its now(), once a request: it counts from
+ * then, however long the request waits, and by one clock. A time that was asked for stays. */
+
+/* When something was said, on the clock of now_ns. */
+static inline int64_t weiri_said_ns(int64_t since_ns, int64_t now_ns, int64_t lease_now_ns)
+{
+    return weiri_time_sub(now_ns, weiri_time_since(since_ns, lease_now_ns));
+}
+
+/* No time was asked for. */
+static inline bool weiri_is_at_once(const struct weiri_put *put)
+{
+    return put->run_at_ns == 0 && put->delay_ns == 0;
+}
+
+static inline int64_t weiri_put_when(const struct weiri_put *put, int64_t said_ns)
+{
+    return put->run_at_ns != 0 ? put->run_at_ns : weiri_time_add(said_ns, put->delay_ns);
+}
+
+/* Checks the time that is asked for, by the backend's now when it is said, and copies it. */
+enum weir_status weiri_put_set_time(struct weiri_put *put, const struct weir_put_options *options,
+                                    int64_t now_ns, struct weir_error *ret_error);
 
 struct weiri_move;
 struct weiri_plan;
@@ -173,7 +199,7 @@ struct weiri_settlement {
     const struct weiri_reservation *reservation;
     enum weiri_job_event event; /* touch, done, release, return or bury */
     int64_t delay_ns;           /* release, return: of a return 0 leaves the run time */
-    int64_t since_ns;           /* when that was said, on the clock of leases (when.h) */
+    int64_t since_ns;           /* when that was said, on the clock of leases */
     int progress;               /* touch: 1 + a percentage; 0: as it was */
     const char *reason;         /* release, bury, done of an archived job; NULL: as it was */
     struct weiri_run_end end;   /* release and bury */

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/fields.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,6 +17,19 @@ const struct weir_job_field *weir_job_fields(void)
     return fields;
 }
 
+bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number)) {
+            return false;
+        }
+    }
+    *ret_number = number;
+    return size > 0;
+}
+
 enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
                                   struct weir_error *ret_error)
 {
@@ -31,48 +43,14 @@ enum weir_status weiri_text_check(const char *name, const char *text, size_t mos
                             name, text, most);
 }
 
-static enum weir_status check_text(const char *name, enum weir_field_kind kind, const char *text,
-                                   size_t most, struct weir_error *ret_error)
-{
-    size_t offset;
-    if (text != NULL && text[0] == '\0' && kind <= WEIR_FIELD_TOLD) {
-        return WEIR_OK;
-    }
-    enum weir_status status = weiri_text_check(name, text, most, ret_error);
-    bool is_lines = text != NULL && kind == WEIR_FIELD_LINES;
-    return status != WEIR_OK || !is_lines || weir_headers_check(text, &offset) == WEIR_OK
-               ? status
-               : weiri_fail(ret_error, WEIR_EINVAL,
-                            "%s at offset %zu: expected lines NAME=VALUE, each name of a-z, 0-9 "
-                            "and - and once",
-                            name, offset);
-}
-
-enum weir_status weiri_fields_check(const struct weir_put_options *options,
-                                    struct weir_error *ret_error)
-{
-    enum weir_status status = WEIR_OK;
-#define THEN(check) status = status == WEIR_OK ? (check) : status;
-#define TEXT(name, kind, limit, feature)                                                           \
-    THEN(check_text(#name, WEIR_FIELD_##kind, options->name, limit, ret_error))
-#define NUMBER(name, kind, limit, feature)                                                         \
-    THEN(WEIR_FIELD_##kind != WEIR_FIELD_SPAN || options->name == 0                                \
-             ? WEIR_OK                                                                             \
-             : weiri_check_number(#name, options->name, limit, INT64_MAX, ret_error))
-    WEIRI_TEXT_FIELDS(TEXT)
-    WEIRI_PUT_FIELDS(TEXT)
-    WEIRI_NUMBER_FIELDS(NUMBER)
-    return status;
-}
-
 enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
                                      const struct weiri_put *put, struct weir_error *ret_error)
 {
     enum weir_status status = WEIR_OK;
 #define CHECK(name, kind, limit, feature)                                                          \
-    THEN(put->name == NULL || put->name[0] == '\0'                                                 \
-             ? WEIR_OK                                                                             \
-             : weiri_can_check(ops, 1U << (feature), ret_error))
+    if (status == WEIR_OK && put->name != NULL && put->name[0] != '\0') {                          \
+        status = weiri_can_check(ops, 1U << (feature), ret_error);                                 \
+    }
     WEIRI_TEXT_FIELDS(CHECK)
     WEIRI_PUT_FIELDS(CHECK)
     return status;

@@ -3,6 +3,7 @@
 #ifndef WEIRI_CORE_FIELDS_H
 #define WEIRI_CORE_FIELDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,13 +47,12 @@
 struct weiri_put;
 struct weiri_broker_ops;
 
+/* Reads a decimal number of size bytes. False: no digits, another byte, or more than 64 bits. */
+bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number);
+
 /* Whether a text, which may be NULL, has 1 to most bytes. */
 enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
                                   struct weir_error *ret_error);
-
-/* Whether each field is within its limit. */
-enum weir_status weiri_fields_check(const struct weir_put_options *options,
-                                    struct weir_error *ret_error);
 
 /* WEIR_ENOTSUP: the put has a field that the backend cannot keep. */
 enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,

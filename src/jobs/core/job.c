@@ -3,7 +3,6 @@
 #include "jobs/core/job.h"
 
 #include "base/time.h"
-#include "jobs/core/when.h"
 
 const char weiri_damage_reason[] = "its body is damaged: the checksum does not match";
 

@@ -10,20 +10,6 @@
 #define LATE_DEFAULT WEIR_SECONDS(1800)
 #define ALL (WEIR_POLICY_GROUP_LIMIT * 2 - 1)
 
-enum weir_status weiri_policy_check(const struct weir_tube_policy *change,
-                                    struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_check_number("members", change->members, 0, ALL, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_number("archive_ns", change->archive_ns, 0, INT64_MAX, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weiri_check_number("late_ns", change->late_ns, 0, INT64_MAX, ret_error);
-    }
-    return status == WEIR_OK ? weiri_check_choice("late", change->late, WEIR_LATE_DROP, ret_error)
-                             : status;
-}
-
 /* What follows for the members that a change does not name. */
 static void fill_in(struct weir_tube_policy *policy, uint32_t members)
 {

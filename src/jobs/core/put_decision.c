@@ -6,7 +6,6 @@
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/core/job.h"
-#include "jobs/core/when.h"
 
 enum weir_status weiri_put_set_time(struct weiri_put *put, const struct weir_put_options *options,
                                     int64_t now_ns, struct weir_error *ret_error)

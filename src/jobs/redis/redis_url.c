@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "jobs/core/number.h"
+#include "jobs/core/fields.h"
 
 static const struct form {
     const char *prefix;

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/core/when.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"

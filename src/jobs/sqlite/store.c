@@ -13,7 +13,7 @@
 #include "base/errno.h"
 #include "base/error.h"
 #include "base/panic.h"
-#include "jobs/core/number.h"
+#include "jobs/core/fields.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
