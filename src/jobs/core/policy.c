@@ -37,21 +37,14 @@ enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
 {
     uint32_t members = change->members == 0 ? ALL : change->members;
     struct weir_tube_policy merged = *policy;
-    if ((members & WEIR_POLICY_ARCHIVE_NS) != 0) {
-        merged.archive_ns = change->archive_ns;
-    }
-    if ((members & WEIR_POLICY_ARCHIVE_COUNT) != 0) {
-        merged.archive_count = change->archive_count;
-    }
-    if ((members & WEIR_POLICY_LATE_NS) != 0) {
-        merged.late_ns = change->late_ns;
-    }
-    if ((members & WEIR_POLICY_LATE) != 0) {
-        merged.late = change->late;
-    }
-    if ((members & WEIR_POLICY_GROUP_LIMIT) != 0) {
-        merged.group_limit = change->group_limit;
-    }
+#define TAKE(member, bit)                                                                          \
+    merged.member = (members & WEIR_POLICY_##bit) != 0 ? change->member : merged.member;
+    TAKE(archive_ns, ARCHIVE_NS)
+    TAKE(archive_count, ARCHIVE_COUNT)
+    TAKE(late_ns, LATE_NS)
+    TAKE(late, LATE)
+    TAKE(group_limit, GROUP_LIMIT)
+#undef TAKE
     fill_in(&merged, members);
     if (merged.late == WEIR_LATE_RUN && merged.late_ns != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL,
