@@ -100,8 +100,10 @@ struct weir_job {
      * one. Equal for all copies of a job, all its attempts, and after kicks, returns and moves, but
      * one to a cluster. No other job has it, of this store, of one restored from a backup, or of
      * another. A put by key that gives the job another body or asks for one more run gives it a new
-     * one. At most 240 bytes of visible ASCII; "": of a job whose body was not read. Of a cluster:
-     * equal bodies of a tube for one nanosecond are one job to Redis, and have one. */
+     * one; what follows it is put with a put_id of its own, such as this with a suffix: this finds
+     * the job itself where it is a put_id. At most 240 bytes of visible ASCII; "": of a job whose
+     * body was not read. Of a cluster: equal bodies of a tube for one nanosecond are one job to
+     * Redis, and have one. */
     const char *identity;
 };
 

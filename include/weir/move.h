@@ -38,9 +38,10 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
 
 /** Moves the jobs of a tube that are delayed or ready when it begins. Reserved and buried ones
  * stay. Each job is put into the target durably before it is deleted from the source, so that none
- * is lost whenever the move ends or is killed; the job that was being moved is in both then. A move
- * that is repeated knows such a job again: an SQLite target keeps one, and a cluster with claims
- * runs it once. A cluster without claims may run it again.
+ * is lost whenever the move ends or is killed; up to 64 jobs of a store, and one of a cluster, are
+ * in both then. A move that is repeated knows such a job again: an SQLite target keeps one, but
+ * where a worker has done it meanwhile, it runs again. A cluster with claims runs it once, one
+ * without may run it again.
  *
  * Body, run time, priority and TTR are kept; so is the identity, as put_id, but by a cluster. A job
  * is left where another one has that with another body. The id is a new one, attempts begin anew,
@@ -53,9 +54,9 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  *
  * One move at a time leaves an SQLite store: another one is WEIR_EBUSY, and the error names the
  * process. Workers may go on meanwhile. A job that one of them takes from an SQLite source, or that
- * a put by key renews there, after it was put into the target is taken back from there, and left.
- * Where that is too late, it is counted in both, and may run twice. One that is reserved in a
- * cluster is not touched.
+ * a put by key renews or brings forward there, after it was put into the target is taken back from
+ * there, and left. Where that is too late, it is counted in both, and may run twice. One that is
+ * reserved in a cluster is not touched.
  *
  * Jobs on a source node that does not answer are not moved (WEIR_EUNKNOWN, after the others were).
  * With claims its copies of jobs that were moved are deleted within `remember`, or by another move;
@@ -63,9 +64,9 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * worker of the target is done with it before its last copy was moved.
  *
  * Blocks. Thread-safe. fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the
- * counts, after a failure too. Errors: WEIR_EINVAL (tube, one broker as source and target),
- * WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EACCESS (read-only), and of either broker
- * WEIR_EUNAVAILABLE, WEIR_EUNKNOWN and those of the storage; the move has ended there. */
+ * counts, after a failure too. Errors: WEIR_EINVAL (tube, one broker or one store as source and
+ * target), WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EACCESS (read-only), and of either
+ * broker WEIR_EUNAVAILABLE, WEIR_EUNKNOWN and those of the storage; the move has ended there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
                                                           const char *tube, weir_move_fn *fn,
                                                           void *arg,

@@ -82,6 +82,7 @@ enum {
 
 struct entry {
     struct weiri_reservation *job; /* the batch's */
+    int64_t run_at_ns;             /* in the source */
     struct weir_job_id id;         /* in the target */
     enum weiri_given given;        /* 0: not yet */
 };
@@ -94,6 +95,7 @@ struct batch {
     struct entry entries[BATCH_JOBS];
     const char *ids[BATCH_JOBS];           /* of a change */
     const char *identities[BATCH_JOBS];    /* of these */
+    int64_t run_times_ns[BATCH_JOBS];      /* and these */
     enum weir_status statuses[BATCH_JOBS]; /* its results */
     size_t count;
     bool is_over;            /* the caller wants to end */
@@ -125,6 +127,8 @@ static enum weir_status restamp(struct batch *batch)
             (job->state == WEIR_JOB_READY && job->run_at_ns > now_ns)) {
             batch->ids[late.count++] = job->id;
             job->run_at_ns = now_ns;
+            batch->entries[i].run_at_ns =
+                keeps_put_ids(move) ? batch->entries[i].run_at_ns : now_ns;
         }
     }
     return keeps_put_ids(move) ? WEIR_OK : change_source(batch, &late, batch->error);
@@ -161,13 +165,17 @@ static enum weir_status give(struct batch *batch)
     return status;
 }
 
-/* Deletes a job from the target again. False: it runs there, or nobody knows. */
+/* Deletes a job from the target again. False: it is not as it was put there, or nobody knows. A
+ * cluster has no such deletion. */
 static bool take_back(struct weiri_move *move, const struct weir_job_id *id)
 {
     const char *text = id->text;
     enum weir_status result = WEIR_EUNKNOWN;
-    const struct weiri_change change = {
-        .event = WEIRI_JOB_REMOVE, .ids = &text, .count = 1, .statuses = &result};
+    const struct weiri_change change = {.event = keeps_put_ids(move) ? WEIRI_JOB_MOVED_AWAY
+                                                                     : WEIRI_JOB_REMOVE,
+                                        .ids = &text,
+                                        .count = 1,
+                                        .statuses = &result};
     return move->to.ops->change(move->to.store, &change, NULL) == WEIR_OK && result == WEIR_OK;
 }
 
@@ -195,13 +203,17 @@ static void count(struct weiri_move *move, const struct entry *entry, enum weir_
     }
 }
 
-/* Deletes what the target has, but what was buried, archived or given another body meanwhile. */
+/* Deletes what the target has, but what was buried or archived, or what a put gave another body or
+ * run time meanwhile. */
 static enum weir_status forget(struct batch *batch, struct weir_error *ret_error)
 {
-    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY, .identities = batch->identities};
+    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY,
+                                .identities = batch->identities,
+                                .run_times_ns = batch->run_times_ns};
     for (size_t i = 0; i < batch->count; i++) {
         if (was_given(&batch->entries[i])) {
             batch->identities[away.count] = batch->entries[i].job->job.identity;
+            batch->run_times_ns[away.count] = batch->entries[i].run_at_ns;
             batch->ids[away.count++] = batch->entries[i].job->job.id;
         }
     }
@@ -245,7 +257,7 @@ static int take(const struct weir_job *job, void *arg)
     }
     weiri_list_remove(&listed->link);
     weiri_list_insert_before(&batch->jobs, &listed->link);
-    batch->entries[batch->count++] = (struct entry){.job = listed};
+    batch->entries[batch->count++] = (struct entry){.job = listed, .run_at_ns = job->run_at_ns};
     return 0;
 }
 

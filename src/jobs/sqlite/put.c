@@ -90,9 +90,10 @@ static int find_same(struct weiri_store *store, struct weiri_put_request *reques
         char bytes[WEIRI_TOLD_SIZE];
         struct weiri_value told = weiri_told(put, bytes);
         int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
-        code = weiri_sql_number(
-            &store->writer, WEIRI_SQL_FIND_PUT,
-            WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns, checksum), &same);
+        code = weiri_sql_number(&store->writer, WEIRI_SQL_FIND_PUT,
+                                WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns,
+                                             checksum, put->ret_was_there != NULL),
+                                &same);
     }
     if (put->ret_was_there != NULL) {
         *put->ret_was_there = same > 0;

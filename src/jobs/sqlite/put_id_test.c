@@ -306,6 +306,20 @@ TEST(keeps_identities, "a job takes its identity along, there and back, with a p
     weir_broker_close(to);
 }
 
+TEST(of_its_own_run, "a put with the identity of a job that has no put_id puts another job")
+{
+    weir_broker *broker = jobs_store_open("s.db", &wall);
+    (void)jobs_put(broker, "t", "poll", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    const struct weir_put_options options = {.put_id = job->job.identity};
+    CHECK_INT(jobs_put(broker, "t", "poll", &options), ==, 2);
+    CHECK_INT(jobs_put(broker, "t", "poll", &options), ==, 2);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
 TEST(put_id_of_another, "a job with the put_id of a job of the target with another body is left")
 {
     weir_broker *from = jobs_store_open("from.db", &wall);

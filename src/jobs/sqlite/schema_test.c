@@ -141,7 +141,7 @@ TEST(plan_of_an_identity, "the identity of one job is made of its row and a mark
     static const char *const steps[] = {"SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
                                         "SCALAR SUBQUERY 1",
                                         "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
-    expect_steps(WEIRI_SQL_IS_IDENTITY, steps, 3);
+    expect_steps(WEIRI_SQL_IS_LISTED, steps, 3);
 }
 
 TEST(plan_of_put_ids, "the job of a put_id is found in two indexes, or by its number")

@@ -147,11 +147,11 @@
       "AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id")                              \
     /* The job of the put_id ?2, negative where its body is not the one with checksum ?4; no row:  \
      * none. A job that a put renewed during its run has not the body of its own put any more. The \
-     * put_id of a job that was moved away from here, and back, is the identity that it has here.  \
-     */                                                                                            \
+     * put_id of a job that was moved away from here, and back (?5), is the identity that it has   \
+     * here; who puts another job with that as put_id puts another one. */                         \
     X(FIND_PUT, "SELECT iif(checksum = ?4 OR is_renewed, bodies.id, -bodies.id) FROM "             \
                 "(" WEIRI_SQL_JOBS_OF_PUT(                                                         \
-                    "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE tube = ?1 AND "           \
+                    "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE ?5 AND tube = ?1 AND "    \
                                 "put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') + 1) AS "  \
                                 "INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                        \
                                 ") found JOIN bodies ON bodies.id = found.id LIMIT 1")             \
@@ -189,7 +189,8 @@
     X(NEW_IDENTITY,                                                                                \
       "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + (random() & "            \
       "0xfffffff)) WHERE id = ?1")                                                                 \
-    X(IS_IDENTITY, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2")             \
+    X(IS_LISTED,                                                                                   \
+      "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2 AND run_at = ?3")          \
     X(RENEW_BODY, "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4 WHERE id = ?1")           \
     X(SAVE_SCHEDULE,                                                                               \
       "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, "            \

@@ -1,0 +1,108 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What puts and workers do to a job while it is moved, and one store by two names. */
+#include <weir/move.h>
+#include <weir/policy.h>
+
+#include <unistd.h>
+
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static struct weir_move_counts move(weir_broker *from, weir_broker *to, weir_move_fn *fn, void *arg)
+{
+    struct weir_move_counts counts = {0};
+    CHECK_STATUS(weir_broker_move(from, to, "t", fn, arg, &counts, NULL), WEIR_OK);
+    CHECK_INT(counts.found, ==, 1);
+    return counts;
+}
+
+/* Brings the job forward once it is in the target. */
+static int put_earlier(enum weir_move_step step, const struct weir_move_counts *counts, void *from)
+{
+    struct weir_put_options options = {.key = "k", .on_duplicate = WEIR_DUPLICATE_KEEP};
+    (void)counts;
+    if (step == WEIR_MOVE_PUT) {
+        CHECK_INT(jobs_put(from, "t", "now", &options), ==, 1);
+    }
+    return 0;
+}
+
+TEST(a_put_brings_forward, "a job that a put brings forward meanwhile stays, and runs at that time")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    struct weir_put_options options = {.key = "k", .delay_ns = WEIR_SECONDS(60)};
+    CHECK_INT(jobs_put(from, "t", "later", &options), ==, 1);
+    CHECK_INT(move(from, to, put_earlier, from).left, ==, 1);
+    CHECK_COUNTS(from, "t", 0, 1, 0, 0);
+    CHECK_COUNTS(to, "t", 0, 0, 0, 0);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+static int count_one(const struct weir_job *job, void *arg)
+{
+    (void)job;
+    (*(int *)arg)++;
+    return 0;
+}
+
+/* Both workers have the job: that of the target is done with it. */
+struct both {
+    weir_broker *from;
+    weir_broker *to;
+    struct weiri_reservation *job; /* of the source */
+};
+
+static int run_in_both(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    struct both *both = arg;
+    (void)counts;
+    if (step == WEIR_MOVE_PUT) {
+        struct weiri_reservation *job = jobs_reserve_one(both->to, "t");
+        CHECK_STATUS(jobs_settle(both->to, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+        jobs_free_one(both->to, job);
+        both->job = jobs_reserve_one(both->from, "t");
+    }
+    return 0;
+}
+
+TEST(both_are_faster,
+     "a job that ran in the target, and is taken in the source, is told to be in both")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    struct both both = {from, to, NULL};
+    struct weir_tube_policy policy = {.members = WEIR_POLICY_ARCHIVE_NS,
+                                      .archive_ns = WEIR_SECONDS(60)};
+    CHECK_STATUS(weir_broker_set_policy(to, "t", &policy, NULL), WEIR_OK);
+    (void)jobs_put(from, "t", "x", NULL);
+    CHECK_INT(move(from, to, run_in_both, &both).both, ==, 1);
+    CHECK_COUNTS(from, "t", 0, 0, 1, 0);
+    const struct weir_job_filter filter = {.tube = "t", .state = WEIR_JOB_ARCHIVED};
+    int archived = 0;
+    CHECK_STATUS(weir_broker_list(to, &filter, count_one, &archived, NULL), WEIR_OK);
+    CHECK_INT(archived, ==, 1);
+    jobs_free_one(from, both.job);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST(into_itself, "a store has many names: a move from it to itself is refused, and loses nothing")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    (void)jobs_put(from, "t", "x", NULL);
+    CHECK_INT(symlink(".", "link"), ==, 0);
+    static const char *const names[] = {"./from.db", "link/from.db"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        weir_broker *to = jobs_store_open(names[i], &wall);
+        struct weir_error error;
+        CHECK_STATUS(weir_broker_move(from, to, "t", NULL, NULL, NULL, &error), WEIR_EINVAL);
+        CHECK(strstr(error.text, "from and to are one store") != NULL);
+        CHECK_COUNTS(from, "t", 0, 1, 0, 0);
+        weir_broker_close(to);
+    }
+    weir_broker_close(from);
+}
