@@ -19,11 +19,11 @@ FIELDS = "src/jobs/core/fields.h"
 OPENAPI = "src/http/openapi.json"
 # What is made of which lists.
 LISTS = {
-    "src/jobs/core/fields.c": ["JOB", "TEXT", "PUT", "UNIQUE"],
+    "src/jobs/core/fields.c": ["JOB", "TEXT", "PUT"],
     "src/jobs/core/backend.h": ["TEXT", "PUT"],
     "src/jobs/core/move.c": ["KEPT", "NUMBER"],
     "src/jobs/core/reservation.c": ["TEXT"],
-    "src/jobs/put_options.c": ["JOB", "TEXT", "PUT", "NUMBER"],
+    "src/jobs/put_options.c": ["JOB", "TEXT", "PUT", "UNIQUE", "NUMBER"],
     "src/jobs/producer.c": ["KEPT"],
     "src/jobs/sqlite/body.c": ["TOLD"],
     "src/jobs/sqlite/body.h": ["TOLD"],

@@ -90,7 +90,7 @@ FAULTS = [
     ("fields", "src/jobs/core/fields.c", "replace", ("WEIRI_JOB_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_JOB_FIELDS: is not named here"),
     ("fields", "src/jobs/core/fields.c", "replace", ("WEIRI_TEXT_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_TEXT_FIELDS: is not named here"),
     ("fields", "src/jobs/core/fields.c", "replace", ("WEIRI_PUT_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_PUT_FIELDS: is not named here"),
-    ("fields", "src/jobs/core/fields.c", "replace", ("WEIRI_UNIQUE_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_UNIQUE_FIELDS: is not named here"),
+    ("fields", "src/jobs/put_options.c", "replace", ("WEIRI_UNIQUE_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_UNIQUE_FIELDS: is not named here"),
     ("fields", "src/jobs/put_options.c", "replace", ("WEIRI_NUMBER_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_NUMBER_FIELDS: is not named here"),
     ("fields", "src/jobs/core/backend.h", "replace", ("WEIRI_TEXT_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_TEXT_FIELDS: is not named here"),
     ("fields", "src/jobs/core/backend.h", "replace", ("WEIRI_PUT_FIELDS", "WEIRI_NO_FIELDS"), "WEIRI_PUT_FIELDS: is not named here"),

@@ -60,6 +60,9 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
                                         const struct weir_body *bodies, size_t count,
                                         const struct weir_put_options *options,
                                         struct weiri_put *ret_put, struct weir_error *ret_error);
+/* Whether a text, which may be NULL, has 1 to most bytes. */
+enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
+                                  struct weir_error *ret_error);
 /* weir_tube_check() in words. */
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
 
@@ -73,5 +76,8 @@ enum weir_status weiri_broker_late(weir_broker *broker, const char *tube,
 enum weir_status weiri_put_normalize(const weir_broker *broker,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error);
+
+/* The name of a field of the put that is of one job; NULL: it has none. */
+const char *weiri_put_unique(const struct weiri_put *put);
 
 #endif

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -31,6 +32,19 @@ enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error
                           (unsigned)(unsigned char)tube[offset], offset, tube);
     }
     return WEIR_OK;
+}
+
+enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
+                                  struct weir_error *ret_error)
+{
+    if (text != NULL && text[0] == '\0') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s is empty: expected 1 to %zu bytes", name,
+                          most);
+    }
+    return text == NULL || strnlen(text, most + 1) <= most
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ETOOBIG, "%s \"%.60s...\" has more than %zu bytes",
+                            name, text, most);
 }
 
 static enum weir_status check_text(const char *name, enum weir_field_kind kind, const char *text,
@@ -119,4 +133,15 @@ enum weir_status weiri_put_normalize(const weir_broker *broker,
         *ret_put = put;
     }
     return status;
+}
+
+const char *weiri_put_unique(const struct weiri_put *put)
+{
+#define FIND(name, kind, limit, feature)                                                           \
+    if (put->name != NULL) {                                                                       \
+        return #name;                                                                              \
+    }
+    WEIRI_UNIQUE_FIELDS(FIND)
+    WEIRI_PUT_FIELDS(FIND)
+    return NULL;
 }

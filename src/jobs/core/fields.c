@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/fields.h"
 
-#include <string.h>
-
-#include "base/error.h"
 #include "jobs/core/backend.h"
 
 const struct weir_job_field *weir_job_fields(void)
@@ -30,19 +27,6 @@ bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number)
     return size > 0;
 }
 
-enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
-                                  struct weir_error *ret_error)
-{
-    if (text != NULL && text[0] == '\0') {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%s is empty: expected 1 to %zu bytes", name,
-                          most);
-    }
-    return text == NULL || strnlen(text, most + 1) <= most
-               ? WEIR_OK
-               : weiri_fail(ret_error, WEIR_ETOOBIG, "%s \"%.60s...\" has more than %zu bytes",
-                            name, text, most);
-}
-
 enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
                                      const struct weiri_put *put, struct weir_error *ret_error)
 {
@@ -54,15 +38,4 @@ enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
     WEIRI_TEXT_FIELDS(CHECK)
     WEIRI_PUT_FIELDS(CHECK)
     return status;
-}
-
-const char *weiri_put_unique(const struct weiri_put *put)
-{
-#define FIND(name, kind, limit, feature)                                                           \
-    if (put->name != NULL) {                                                                       \
-        return #name;                                                                              \
-    }
-    WEIRI_UNIQUE_FIELDS(FIND)
-    WEIRI_PUT_FIELDS(FIND)
-    return NULL;
 }

@@ -50,15 +50,8 @@ struct weiri_broker_ops;
 /* Reads a decimal number of size bytes. False: no digits, another byte, or more than 64 bits. */
 bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number);
 
-/* Whether a text, which may be NULL, has 1 to most bytes. */
-enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
-                                  struct weir_error *ret_error);
-
 /* WEIR_ENOTSUP: the put has a field that the backend cannot keep. */
 enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
                                      const struct weiri_put *put, struct weir_error *ret_error);
-
-/* The name of a field of the put that is of one job; NULL: it has none. */
-const char *weiri_put_unique(const struct weiri_put *put);
 
 #endif
