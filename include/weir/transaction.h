@@ -64,11 +64,12 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_begin(weir_transaction
                                                                 struct weir_error *ret_error);
 
 /** Puts count jobs in the open transaction, as weir_broker_put() does, but never in several parts.
- * On failure none of them is put; the transaction goes on, unless SQLite ended it: what comes after
- * it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key,
- * headers, the group, the put_id), WEIR_EBUSY (as there), WEIR_EPAST, WEIR_ERANGE, WEIR_ENOMEM,
- * those of the storage, and WEIR_ESTATE (there is no transaction; a temporary table has a name of
- * weir's, or a temporary trigger is on one of weir's). */
+ * On failure none of them is put; the transaction goes on, unless SQLite ended it, or had no memory
+ * to take a part of them back: what comes after it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube,
+ * options), WEIR_ETOOBIG (a body, the key, headers, the group, the put_id), WEIR_EBUSY (as there),
+ * WEIR_EPAST, WEIR_ERANGE, WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (there is no
+ * transaction; a temporary table has a name of weir's, or a temporary trigger is on one of weir's).
+ */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
     weir_transaction *transaction, const char *tube, const struct weir_body *bodies, size_t count,
     const struct weir_put_options *options, struct weir_job_id *ret_ids,
@@ -83,7 +84,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_commit(weir_transaction *transaction,
                                                                  struct weir_error *ret_error);
 
-/** Rolls back. Does nothing where there is no transaction. Takes NULL. */
+/** Rolls back. Does nothing where there is no transaction. Where SQLite cannot, the transaction
+ * stays open, and other calls are WEIR_ESTATE or WEIR_EIO: close the connection. Takes NULL. */
 WEIR_API void weir_transaction_rollback(weir_transaction *transaction);
 
 /** Rolls back and frees. The connection stays open, as weir_transaction_new() prepared it: close

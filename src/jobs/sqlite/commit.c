@@ -111,6 +111,7 @@ static enum weir_status transact_when_damaged(struct weiri_store *store, struct 
                                               struct weiri_remark *ret_remark)
 {
     if (store->has_repaired || weiri_repair_indexes(store->writer.db) != SQLITE_OK) {
+        (void)weiri_write_rollback(store, &store->writer, ret_remark);
         return WEIR_ECORRUPT;
     }
     store->has_repaired = true;

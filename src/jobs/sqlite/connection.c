@@ -90,6 +90,9 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
         weiri_space_configure(db);
         code = set_wal(db);
     }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_prepare_ends(connection);
+    }
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
@@ -203,7 +206,7 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     if (status == WEIR_ENOSPACE && kind == WEIRI_CONNECTION_READER && has(path, "-shm")) {
         /* The first open has made the log and its index, empty. SQLite makes another index in
          * memory from the log, where it may not write that one and nobody else uses it. */
-        (void)sqlite3_close(connection->db);
+        weiri_connection_close(connection, false);
         status = open_with(connection, path, "readonly_shm=1", kind, config, ret_error);
     }
     return status;
@@ -278,15 +281,30 @@ static int bind(sqlite3_stmt *statement, int i, const struct weiri_value *value)
     return sqlite3_bind_null(statement, i);
 }
 
+static int prepare(struct weiri_connection *connection, enum weiri_sql which)
+{
+    sqlite3_stmt **statement = &connection->statements[which];
+    return *statement != NULL ? SQLITE_OK
+                              : sqlite3_prepare_v3(connection->db, weiri_sql_texts[which], -1,
+                                                   SQLITE_PREPARE_PERSISTENT, statement, NULL);
+}
+
+int weiri_sql_prepare_ends(struct weiri_connection *connection)
+{
+    static const enum weiri_sql ends[] = {WEIRI_SQL_COMMIT, WEIRI_SQL_ROLLBACK, WEIRI_SQL_SAVEPOINT,
+                                          WEIRI_SQL_ROLLBACK_TO, WEIRI_SQL_RELEASE};
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && code == SQLITE_OK; i++) {
+        code = prepare(connection, ends[i]);
+    }
+    return code;
+}
+
 int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
                     const struct weiri_value *values, sqlite3_stmt **ret_statement)
 {
     sqlite3_stmt **statement = &connection->statements[which];
-    int code = SQLITE_OK;
-    if (*statement == NULL) {
-        code = sqlite3_prepare_v3(connection->db, weiri_sql_texts[which], -1,
-                                  SQLITE_PREPARE_PERSISTENT, statement, NULL);
-    }
+    int code = prepare(connection, which);
     int count = 0;
     for (; code == SQLITE_OK && values != NULL && values[count].kind != WEIRI_VALUE_NONE; count++) {
         code = bind(*statement, count + 1, &values[count]);

@@ -102,6 +102,10 @@ struct weiri_value weiri_value(struct weiri_value value);
 
 /* All functions from here on return SQLite's codes. values: WEIRI_VALUES(), or NULL for none. */
 
+/* Prepares what ends a transaction or a part of one, so that it ends also where there is no memory.
+ * An opened connection has these. */
+int weiri_sql_prepare_ends(struct weiri_connection *connection);
+
 /* Prepares a statement at its first use, binds the values and takes the first step: SQLITE_ROW,
  * SQLITE_DONE, or a failure. weiri_sql_end() follows; after a failure it may be left out. */
 int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,

@@ -10,6 +10,7 @@
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
+#include "jobs/sqlite/write.h"
 
 /* A put of very many jobs is cut into transactions, each of a multiple of CUT_JOBS but for the
  * last, so that others can write in between. */
@@ -199,8 +200,14 @@ int weiri_put_run_whole(struct weiri_store *store, void *arg)
     if (run != SQLITE_OK || request->refused_by != NULL) {
         code = weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
     }
-    int end = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
-    return run != SQLITE_OK ? run : code != SQLITE_OK ? code : end;
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
+    }
+    if (code != SQLITE_OK) {
+        struct weiri_remark ignored; /* the failure is told, and the end of the transaction asks */
+        (void)weiri_write_rollback(store, writer, &ignored);
+    }
+    return run != SQLITE_OK ? run : code;
 }
 
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,

@@ -71,11 +71,5 @@ int weiri_repair_indexes(sqlite3 *db)
     if (code == SQLITE_OK) {
         code = weiri_repair_in_transaction(db, &ignored);
     }
-    if (code == SQLITE_OK) {
-        code = run(db, "COMMIT");
-    }
-    if (sqlite3_get_autocommit(db) == 0) {
-        (void)run(db, "ROLLBACK");
-    }
-    return code;
+    return code == SQLITE_OK ? run(db, "COMMIT") : code;
 }

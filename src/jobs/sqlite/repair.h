@@ -12,8 +12,8 @@
 
 /* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state, and
  * counts the jobs of each tube, in one transaction. Called by the leader, outside of transactions,
- * after a statement found the indexes damaged. Fails, and changes nothing, where the table is
- * damaged too. Returns SQLite's codes. */
+ * after a statement found the indexes damaged. Fails where the table is damaged too; the caller
+ * rolls back then. Returns SQLite's codes. */
 int weiri_repair_indexes(sqlite3 *db);
 /* The same inside a transaction. ret_buried: how many jobs were. */
 int weiri_repair_in_transaction(sqlite3 *db, uint64_t *ret_buried);

@@ -111,7 +111,7 @@ static int run_boot(sqlite3 *db, const char *sql, const struct weiri_broker_conf
  * by the open that is the only one to write, under the store's lock: two containers of a host may
  * name its boot differently. Where the boot has no name, a lease is of another one if it ends later
  * than its job's TTR from now. */
-static enum weir_status begin_boot(const struct weiri_store *store, struct weir_error *ret_error)
+static enum weir_status begin_boot(struct weiri_store *store, struct weir_error *ret_error)
 {
     sqlite3 *db = store->writer.db;
     int code = run_boot(db, is_begun, store->config);
@@ -126,7 +126,7 @@ static enum weir_status begin_boot(const struct weiri_store *store, struct weir_
         status = weiri_sqlite_fail(ret_error, db, code, store->path);
     }
     if (sqlite3_get_autocommit(db) == 0) {
-        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        (void)weiri_sql_run(&store->writer, WEIRI_SQL_ROLLBACK, NULL);
     }
     return status;
 }

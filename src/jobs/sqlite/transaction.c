@@ -94,7 +94,9 @@ static enum weir_status prepare(struct transaction *transaction, struct weir_err
     if (status == WEIR_OK) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         weiri_space_configure(db);
-        status = weiri_write_prepare(store, ret_error);
+        int code = weiri_sql_prepare_ends(&store->writer);
+        status = code == SQLITE_OK ? weiri_write_prepare(store, ret_error)
+                                   : weiri_sqlite_fail(ret_error, db, code, store->path);
         store->put_ns = INT64_MAX; /* a put is never cut */
     }
     if (status != WEIR_OK) {
@@ -172,7 +174,7 @@ static int try_begin(struct transaction *transaction)
     (void)sqlite3_busy_timeout(transaction->weir.db, 0);
     int code = weiri_sql_run(&transaction->weir, WEIRI_SQL_BEGIN, NULL);
     if (code == SQLITE_OK) {
-        code = weiri_sql_run(&transaction->weir, WEIRI_SQL_ROLLBACK, NULL);
+        code = weiri_write_rollback(&transaction->store, &transaction->weir, &transaction->remark);
     }
     return code == SQLITE_OK ? weiri_write_begin(&transaction->store) : code;
 }
@@ -220,12 +222,14 @@ static enum weir_status begin_step(struct transaction *transaction, struct weir_
 }
 
 /* Whether SQLite or the program ended the transaction. */
-static enum weir_status check_open(const struct transaction *transaction,
-                                   struct weir_error *ret_error)
+static enum weir_status check_open(struct transaction *transaction, struct weir_error *ret_error)
 {
     if (!transaction->is_open) {
         return weiri_fail(ret_error, WEIR_ESTATE,
                           "there is no transaction: expected weir_transaction_begin() before");
+    }
+    if (weiri_write_has_failed(&transaction->store)) {
+        return weiri_write_refuse(&transaction->store, ret_error);
     }
     return sqlite3_get_autocommit(transaction->store.writer.db) == 0
                ? WEIR_OK
@@ -271,12 +275,11 @@ static enum weir_status put(struct transaction *transaction, const struct weiri_
 
 static void rollback(struct transaction *transaction)
 {
-    struct weiri_connection *writer = &transaction->store.writer;
+    struct weiri_store *store = &transaction->store;
     if (transaction->is_open) {
-        if (sqlite3_get_autocommit(writer->db) == 0) {
-            (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL);
-        }
+        (void)weiri_write_rollback(store, &store->writer, &transaction->remark);
         leave(transaction);
+        weiri_write_say(store, &transaction->remark);
     }
 }
 

@@ -240,6 +240,20 @@ int weiri_write_begin(struct weiri_store *store)
     return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
 }
 
+int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *connection,
+                         struct weiri_remark *ret_remark)
+{
+    sqlite3 *db = connection->db;
+    bool is_open = sqlite3_get_autocommit(db) == 0;
+    int code = is_open ? weiri_sql_run(connection, WEIRI_SQL_ROLLBACK, NULL) : SQLITE_OK;
+    if (sqlite3_get_autocommit(db) == 0) {
+        struct weir_error error;
+        (void)weiri_sqlite_fail(&error, db, code, store->path);
+        fail_for_good(store, &error, NULL, ret_remark);
+    }
+    return code;
+}
+
 enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_lasting,
                                  struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
@@ -275,9 +289,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
     if (weiri_sqlite_is_lasting(code) || (is_committing && status == WEIR_EIO)) {
         fail_for_good(store, &error, NULL, ret_remark);
     }
-    if (sqlite3_get_autocommit(writer->db) == 0) {
-        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL);
-    }
+    (void)weiri_write_rollback(store, writer, ret_remark);
     if (ret_error != NULL) {
         *ret_error = error;
     }

@@ -43,6 +43,11 @@ WEIR_NODISCARD enum weir_status weiri_write_end(struct weiri_store *store, int c
                                                 bool is_lasting, struct weir_error *ret_error,
                                                 struct weiri_remark *ret_remark);
 
+/* Rolls back where a transaction is open. On failure it stays open, and the store has failed: to
+ * close the connection is what ends it. Returns a code of SQLite. */
+int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *connection,
+                         struct weiri_remark *ret_remark);
+
 /* Copies the log's pages to the database, under the store's lock, so that no other process commits
  * meanwhile (Debian's SQLite may corrupt the file then). It never waits for readers: pages that
  * they still need are left for the next checkpoint. mode: one of SQLite's. */
