@@ -16,7 +16,7 @@ struct exchange_request {
     struct weiri_exchange *exchange;
     bool is_settled;              /* an earlier transaction of this call settled */
     struct weiri_burials burials; /* result: in this transaction */
-    bool has_more; /* result: not all due jobs were made ready; nothing was reserved */
+    bool has_more;                /* result: the transaction has changed enough */
 };
 
 /* Settles a reservation whose row was found. */
@@ -158,7 +158,8 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
             promote(store, tally, tube, &record, exchange->attempts_max, now, &request->has_more);
     }
     if (code == SQLITE_OK && record.paused_until_ns == 0 && !request->has_more) {
-        code = weiri_reserve(store, exchange, tally, tube, &policy, now);
+        code = weiri_reserve(store, exchange, tally, tube, &policy, now, &request->has_more);
+        exchange->next_in_ns = request->has_more ? 0 : exchange->next_in_ns;
         if (code == SQLITE_OK) {
             code = weiri_policy_save(store, tube, &policy);
         }
@@ -242,6 +243,6 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
         if (exchange->buried != NULL) {
             weiri_list_move(&request.burials.list, exchange->buried);
         }
-    } while (request.has_more);
+    } while (request.has_more && exchange->reserved_count == 0);
     return WEIR_OK;
 }

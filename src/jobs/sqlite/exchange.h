@@ -9,10 +9,11 @@
 
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
  * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
- * Returns a code of SQLite. */
+ * ret_has_more: others may be ready; the transaction has changed enough. Returns a code of SQLite.
+ */
 int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                  struct weiri_now now);
+                  struct weiri_now now, bool *ret_has_more);
 
 /* Puts the jobs of a tube's schedules that are due, inside the transaction of a consumer, so that
  * each firing puts one job. On a full disk it puts none. ret_has_more: others are due; the

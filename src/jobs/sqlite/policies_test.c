@@ -336,6 +336,43 @@ TEST(late_drop, "a late job is deleted and counted where the policy says so")
     weir_broker_close(broker);
 }
 
+TEST(late_many, "a transaction turns away a bounded number of late jobs, so that others write in "
+                "between; what it reserved is not held up by those that are left")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    const struct weir_tube_policy policy = {.late = WEIR_LATE_DROP, .late_ns = 5};
+    const struct weir_put_options first = {.priority = -1};
+    size_t buried;
+    set(broker, "t", &policy);
+    store->promote_max = 10;
+    for (int i = 0; i < 35; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+    }
+    jobs_wall_step(&wall, 6);
+    (void)jobs_put(broker, "t", "new", NULL);
+    uint64_t before = store->transactions;
+    CHECK_INT(work(broker, 1, &buried), ==, 1);
+    CHECK_INT(counts_of(broker).dropped, ==, 35);
+    CHECK_INT(store->transactions - before, ==, 5); /* the last one is of the job that was done */
+    for (int i = 0; i < 35; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+    }
+    jobs_wall_step(&wall, 6);
+    (void)jobs_put(broker, "t", "first", &first);
+    struct weiri_list reserved;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", 2, 25, &reserved);
+    CHECK_INT(exchange.reserved_count, ==, 1);
+    CHECK_INT(exchange.next_in_ns, ==, 0);
+    CHECK(!exchange.is_empty);
+    CHECK_INT(counts_of(broker).dropped, >, 35);
+    CHECK_INT(counts_of(broker).dropped, <, 70);
+    jobs_free(broker, &reserved);
+    CHECK_INT(work(broker, 1, &buried), ==, 0);
+    CHECK_INT(counts_of(broker).dropped, ==, 70);
+    weir_broker_close(broker);
+}
+
 TEST(changes, "changes of several processes do not undo one another: each has the members it names")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

@@ -156,16 +156,19 @@ static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
 
 int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                  struct weiri_now now)
+                  struct weiri_now now, bool *ret_has_more)
 {
     int code = SQLITE_OK;
     size_t count = 1;
+    size_t picked = 0;
     /* Each round has a job that is not blocked: a full group is not picked. */
-    while (code == SQLITE_OK && count > 0 && exchange->reserved_count < exchange->wanted) {
+    while (code == SQLITE_OK && count > 0 && exchange->reserved_count < exchange->wanted &&
+           picked - exchange->reserved_count < store->promote_max) {
         struct pick picks[PICK_MAX];
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
         code = pick(store, exchange, tube, policy->policy.group_limit, limit, picks, &count);
+        picked += count;
         for (size_t i = 0; i < count; i++) {
             if (code == SQLITE_OK) {
                 code = handle(store, exchange, tally, &picks[i], policy, now);
@@ -174,5 +177,6 @@ int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
             }
         }
     }
+    *ret_has_more = count > 0 && exchange->reserved_count < exchange->wanted;
     return code;
 }

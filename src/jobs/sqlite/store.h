@@ -54,7 +54,7 @@ struct weiri_store {
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
     int64_t put_ns;                /* time after which a put is cut */
-    size_t promote_max;            /* jobs made ready in one transaction */
+    size_t promote_max;            /* jobs made ready, or turned away, in one transaction */
     int wal_pages;                 /* in the WAL after the last commit */
     int checkpoint_at;             /* pages at which the next checkpoint is tried */
     int checkpoint_pages;          /* pages between checkpoints */
