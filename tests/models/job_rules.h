@@ -72,7 +72,8 @@ static inline void ref_renew(struct reference *world, struct ref_job *job,
 static inline void ref_follow(struct reference *world, struct ref_job *job,
                               const struct ref_put *put)
 {
-    int64_t run_at = ref_turn(world, put);
+    int64_t turn = ref_turn(world, put);
+    int64_t run_at = put->at_once && turn > world->wall ? world->wall : turn;
     bool is_later = put->mode == WEIR_DUPLICATE_AGAIN && job->runs_again && job->again_at < run_at;
     job->again_at = is_later ? job->again_at : run_at;
     job->again_group = put->group;

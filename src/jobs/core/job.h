@@ -142,8 +142,8 @@ enum weiri_duplicate_action weiri_duplicate_decide(enum weir_duplicate mode,
  * job with its key; all zero: there is none, or the put has no key; facts.state is WEIRI_JOB_GONE
  * where only a throttled key is left. The run time of a put at once is not before the last one of
  * the tube, so that these run in the order of their puts, also where the wall clock was set back.
- * WEIRI_INSERT: row is a new job without a number. Else row->number is the result of the put.
- * WEIR_EBUSY: it has the key. */
+ * During a run it is not after now. WEIRI_INSERT: row is a new job without a number. Else
+ * row->number is the result of the put. WEIR_EBUSY: it has the key. */
 enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_put *put,
                                   int64_t run_at_ns, const struct weiri_tube_record *tube,
                                   struct weiri_now now, struct weiri_effects *ret_effects);

@@ -6,8 +6,7 @@
 #include "base/time.h"
 #include "jobs/core/job.h"
 
-/* One that was reserved before was in time once: a job that was returned, or that a put during its
- * run has run again, has no attempts. One that was kicked has a reason. */
+/* One that was reserved before was in time once, and one that was kicked has a reason. */
 static bool is_late(const struct weiri_job_row *row, const struct weir_tube_policy *policy,
                     int64_t late_ns)
 {
@@ -68,7 +67,6 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
     int64_t lease_ns = firsts->finds_reserved ? firsts->lease_ns : WEIR_FOREVER;
     int64_t first_ns = weiri_time_earlier(delayed_ns, firsts->firing_ns);
     first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
-    /* Leases count in their own time. */
     *ret_next_in_ns =
         weiri_time_earlier(time_until(first_ns, now.wall_ns), time_until(lease_ns, now.lease_ns));
     *ret_is_empty = !firsts->has_delayed && !firsts->has_ready && !firsts->has_reserved;

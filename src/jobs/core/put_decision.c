@@ -153,6 +153,7 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
         step.run_at_ns = weiri_time_earlier(run_at_ns, row->facts.run_at_ns);
         return weiri_row_apply(row, &step, then, ret_effects);
     case WEIRI_DUPLICATE_AFTER:
+        run_at_ns = weiri_is_at_once(put) ? weiri_time_earlier(run_at_ns, now.wall_ns) : run_at_ns;
         return run_again(row, put, run_at_ns, ret_effects);
     case WEIRI_DUPLICATE_RENEW:
         break;

@@ -110,6 +110,28 @@ TEST(at_once_older,
     }
 }
 
+TEST(at_once_after,
+     "a put at once during a run has the next one follow at once, also where the wall "
+     "clock was set back")
+{
+    static const enum weir_duplicate modes[] = {WEIR_DUPLICATE_DEBOUNCE, WEIR_DUPLICATE_AGAIN};
+    const struct weiri_tube_record behind = {.last_ns = WALL + 40};
+    const struct weiri_reservation reservation = {.token = TOKEN};
+    const struct weiri_settlement done = {
+        .event = WEIRI_JOB_DONE, .reservation = &reservation, .since_ns = LEASE};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        struct weiri_put put = put_of(modes[i]);
+        struct weiri_job_row row = older_in(WEIR_JOB_RESERVED);
+        struct weiri_effects effects;
+        put.run_at_ns = 0;
+        CHECK_INT(weiri_decide_put(&row, &put, WALL - 3, &behind, now, &effects), ==, WEIRI_UPDATE);
+        CHECK_INT(effects.key, ==, WEIRI_KEY_AGAIN);
+        CHECK_INT(weiri_decide_settle(&row, &done, &fresh, now, &effects), ==, WEIRI_UPDATE);
+        CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
+        CHECK_INT(row.facts.run_at_ns, ==, WALL);
+    }
+}
+
 TEST(throttled, "a throttled key holds puts back until its time, though its job has ended")
 {
     struct weiri_put put = put_of(WEIR_DUPLICATE_THROTTLE);
