@@ -100,6 +100,7 @@ static int find_same(struct weiri_store *store, struct weiri_put_request *reques
         *put->ret_was_there = same > 0;
     }
     request->refused_by = same < 0 ? put->put_id : NULL;
+    request->is_put_id = same < 0;
     *ret_number = same < 0 ? -same : same;
     return code;
 }
@@ -215,10 +216,10 @@ enum weir_status weiri_put_finish(const struct weiri_put_request *request,
 {
     const struct weiri_put *put = request->put;
     if (request->refused_by != NULL) {
-        bool is_key = request->refused_by == request->own->key;
         (void)weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the %s \"%s\"%s",
-                         request->numbers[request->count], is_key ? "key" : "put_id",
-                         request->refused_by, is_key ? "" : ", and another body or other headers");
+                         request->numbers[request->count], request->is_put_id ? "put_id" : "key",
+                         request->refused_by,
+                         request->is_put_id ? ", and another body or other headers" : "");
         return weiri_put_blame(put, request->count, WEIR_EBUSY, ret_error);
     }
     for (size_t i = 0; i < put->count && ret_ids != NULL; i++) {

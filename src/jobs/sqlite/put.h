@@ -12,6 +12,7 @@ struct weiri_put_request {
     size_t count;     /* result: with those of this one */
     int64_t *numbers; /* result: of all of them; of one that is refused: that of the other job */
     const char *refused_by; /* result: the key or put_id of body `count`; NULL: it is not refused */
+    bool is_put_id;         /* result: that is a put_id */
 
     /* Of a transaction, and the body at hand. */
     const struct weiri_put *own;

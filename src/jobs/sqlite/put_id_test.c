@@ -127,6 +127,23 @@ static enum weir_status change_tube(weir_broker *broker, int64_t number, const c
     return status;
 }
 
+TEST(of_the_key, "a refusal names the put_id also where it is the key's text")
+{
+    static const char text[] = "order-17";
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    const struct weir_body body = {"another", 7, NULL};
+    struct weir_put_options options = {.put_id = text, .key = text};
+    struct weir_error error;
+    (void)jobs_put(broker, "t", "x", &options);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_EBUSY);
+    CHECK_STRING(error.text,
+                 "job 1 has the put_id \"order-17\", and another body or other headers");
+    options.put_id = NULL;
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_EBUSY);
+    CHECK_STRING(error.text, "job 1 has the key \"order-17\"");
+    weir_broker_close(broker);
+}
+
 TEST(of_a_tube, "a put_id is that of one tube, which a job that has it cannot be moved to")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
