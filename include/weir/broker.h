@@ -214,14 +214,14 @@ struct weir_body {
  *
  * A put whose answer was lost is repeated with its put_id. Where the tube has the job of it, the
  * repeat changes nothing, whatever its other options, and has the id of that job, which is on
- * stable storage then; WEIR_EBUSY: that has another body or other headers. The job counts until it
+ * stable storage then; WEIR_ESTATE: that has another body or other headers. The job counts until it
  * is done, removed, or moved to another tube or broker, and an archived one (weir/policy.h) for 10
  * minutes after its end: one that was done and deleted is put again. A put_id is looked for before
  * a key. A put by key that gives a job another body, or asks for one more run, replaces its put_id,
  * also by none; another that finds a job leaves none.
  * Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (a
- * job has the key, or the put_id with another body), WEIR_ENOTSUP, WEIR_EPAST, WEIR_ERANGE,
- * WEIR_EACCESS, those of the storage. */
+ * job has the key), WEIR_ESTATE (a job has the put_id, and another body), WEIR_ENOTSUP, WEIR_EPAST,
+ * WEIR_ERANGE, WEIR_EACCESS, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,

@@ -67,7 +67,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_begin(weir_transaction
  * On failure none of them is put; the transaction goes on, unless SQLite ended it, or had no memory
  * to take a part of them back: what comes after it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube,
  * options), WEIR_ETOOBIG (a body, the key, headers, the group, the put_id), WEIR_EBUSY (as there),
- * WEIR_EPAST, WEIR_ERANGE, WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (there is no
+ * WEIR_EPAST, WEIR_ERANGE, WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (as there; no
  * transaction; a temporary table has a name of weir's, or a temporary trigger is on one of weir's).
  */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(

@@ -206,6 +206,7 @@ int report_exit_code(enum weir_status status)
     case WEIR_EPAST:
         return EX_USAGE;
     case WEIR_ETOOBIG:
+    case WEIR_ESTATE:
     case WEIR_ECORRUPT:
     case WEIR_ESCHEMA:
         return EX_DATAERR;

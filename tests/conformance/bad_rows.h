@@ -74,6 +74,7 @@ static const struct {
                        {"large_headers", "headers"},
                        {"key_of_several", "key"},
                        {"key_taken", "key"},
+                       {"put_id_taken", "put_id"},
                        {"key_cluster", "key"},
                        {"headers_cluster", "header"},
                        {"group_cluster", "group"},

@@ -406,7 +406,7 @@ TEST(repeated, "a put whose answer was lost is repeated with its put_id, and the
     CHECK_INT(ended.code, ==, 74);
     ended_free(&ended);
     WEIR(0, "put", "--put-id", "p", "--delay", "1h", "t", "x");
-    ended = WEIR_EXPECT(75, "put", "--put-id", "p", "t", "y");
+    ended = WEIR_EXPECT(65, "put", "--put-id", "p", "t", "y");
     CHECK(strstr(ended.err, "job 1 has the put_id \"p\", and another body") != NULL);
     ended_free(&ended);
     ended = WEIR_EXPECT(0, "peek", "--json", "t");

@@ -59,7 +59,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
     switch (status) {
     case WEIR_OK:
         return was_there ? WEIRI_GIVEN_AGAIN : WEIRI_GIVEN;
-    case WEIR_EBUSY: /* the put_id of another job */
+    case WEIR_ESTATE: /* the put_id of another job */
     case WEIR_ETOOBIG:
     case WEIR_ERANGE:
     case WEIR_ENOTSUP:

@@ -99,8 +99,7 @@ static int find_same(struct weiri_store *store, struct weiri_put_request *reques
     if (put->ret_was_there != NULL) {
         *put->ret_was_there = same > 0;
     }
-    request->refused_by = same < 0 ? put->put_id : NULL;
-    request->is_put_id = same < 0;
+    request->refusal = same < 0 ? WEIR_ESTATE : WEIR_OK;
     *ret_number = same < 0 ? -same : same;
     return code;
 }
@@ -127,7 +126,7 @@ static int put_one(struct weiri_store *store, struct weiri_put_request *request,
     }
     enum weiri_write write =
         weiri_decide_put(&row, put, run_at_ns, &request->record, request->now, &effects);
-    request->refused_by = effects.status == WEIR_EBUSY ? put->key : NULL;
+    request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
         code = weiri_row_add(store, put, &row);
         if (code == SQLITE_OK) {
@@ -173,7 +172,7 @@ int weiri_put_run(struct weiri_store *store, void *arg)
         request->said_ns =
             weiri_said_ns(request->put->since_ns, request->now.wall_ns, request->now.lease_ns);
     }
-    request->refused_by = NULL;
+    request->refusal = WEIR_OK;
     request->count = request->from;
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
     while (code == SQLITE_OK && request->count < request->put->count && !is_cut(request, end)) {
@@ -181,7 +180,7 @@ int weiri_put_run(struct weiri_store *store, void *arg)
             request->put->each != NULL ? &request->put->each[request->count] : request->put;
         request->body = &request->put->bodies[request->count];
         code = put_one(store, request, &request->numbers[request->count]);
-        if (request->refused_by != NULL) {
+        if (request->refusal != WEIR_OK) {
             break;
         }
         request->count++;
@@ -198,7 +197,7 @@ int weiri_put_run_whole(struct weiri_store *store, void *arg)
     if (code != SQLITE_OK || sqlite3_get_autocommit(writer->db) != 0) {
         return run;
     }
-    if (run != SQLITE_OK || request->refused_by != NULL) {
+    if (run != SQLITE_OK || request->refusal != WEIR_OK) {
         code = weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
     }
     if (code == SQLITE_OK) {
@@ -215,12 +214,13 @@ enum weir_status weiri_put_finish(const struct weiri_put_request *request,
                                   struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
     const struct weiri_put *put = request->put;
-    if (request->refused_by != NULL) {
-        (void)weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the %s \"%s\"%s",
-                         request->numbers[request->count], request->is_put_id ? "put_id" : "key",
-                         request->refused_by,
-                         request->is_put_id ? ", and another body or other headers" : "");
-        return weiri_put_blame(put, request->count, WEIR_EBUSY, ret_error);
+    if (request->refusal != WEIR_OK) {
+        bool is_key = request->refusal == WEIR_EBUSY;
+        (void)weiri_fail(ret_error, request->refusal, "job %" PRId64 " has the %s \"%s\"%s",
+                         request->numbers[request->count], is_key ? "key" : "put_id",
+                         is_key ? request->own->key : request->own->put_id,
+                         is_key ? "" : ", and another body or other headers");
+        return weiri_put_blame(put, request->count, request->refusal, ret_error);
     }
     for (size_t i = 0; i < put->count && ret_ids != NULL; i++) {
         weiri_number_format(request->numbers[i], &ret_ids[i]);
@@ -263,7 +263,7 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && request.refused_by == NULL && request.from < put->count) {
+    while (status == WEIR_OK && request.refusal == WEIR_OK && request.from < put->count) {
         status = weiri_commit(store, put->each != NULL ? weiri_put_run_whole : weiri_put_run,
                               &request, ret_error);
         if (status == WEIR_OK) {

@@ -11,8 +11,8 @@ struct weiri_put_request {
     size_t from;      /* jobs of earlier transactions */
     size_t count;     /* result: with those of this one */
     int64_t *numbers; /* result: of all of them; of one that is refused: that of the other job */
-    const char *refused_by; /* result: the key or put_id of body `count`; NULL: it is not refused */
-    bool is_put_id;         /* result: that is a put_id */
+    enum weir_status refusal; /* result, of body `count`: WEIR_EBUSY for its key, WEIR_ESTATE for
+                                 its put_id; WEIR_OK: it is not refused */
 
     /* Of a transaction, and the body at hand. */
     const struct weiri_put *own;
@@ -30,7 +30,7 @@ int weiri_put_run(struct weiri_store *store, void *request);
  * rolled back where SQLite cannot take a part of it back. */
 int weiri_put_run_whole(struct weiri_store *store, void *request);
 
-/* The ids of a put that succeeded (ret_ids may be NULL), or WEIR_EBUSY where it is refused. */
+/* The ids of a put that succeeded (ret_ids may be NULL), or its refusal. */
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,
                                   struct weir_job_id *ret_ids, struct weir_error *ret_error);
 

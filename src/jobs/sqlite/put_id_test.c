@@ -27,7 +27,7 @@ static enum weir_status put_in(weir_broker *broker, const char *tube, const char
     return status;
 }
 
-/* Puts with a put_id, and with a key where mode is not negative. 0: WEIR_EBUSY. */
+/* Puts with a put_id, and with a key where mode is not negative. 0: it is refused. */
 static int64_t put(weir_broker *broker, const char *put_id, int mode, const char *text)
 {
     struct weir_put_options options = {.put_id = put_id};
@@ -38,7 +38,7 @@ static int64_t put(weir_broker *broker, const char *put_id, int mode, const char
     }
     int64_t number;
     enum weir_status status = put_in(broker, "t", text, &options, &number, NULL);
-    CHECK(status == WEIR_OK || status == WEIR_EBUSY);
+    CHECK(status == WEIR_OK || status == WEIR_ESTATE || status == WEIR_EBUSY);
     return number;
 }
 
@@ -105,12 +105,12 @@ TEST(another_body, "the put_id of a job with another body, or other headers, is 
     struct weir_error error;
     int64_t number;
     CHECK_INT(jobs_put(broker, "t", "x", &options), ==, 1);
-    CHECK_STATUS(put_in(broker, "t", "y", &options, &number, &error), WEIR_EBUSY);
+    CHECK_STATUS(put_in(broker, "t", "y", &options, &number, &error), WEIR_ESTATE);
     CHECK_STRING(error.text, "job 1 has the put_id \"p\", and another body or other headers");
     options.headers = "a=2\n";
-    CHECK_STATUS(put_in(broker, "t", "x", &options, &number, &error), WEIR_EBUSY);
+    CHECK_STATUS(put_in(broker, "t", "x", &options, &number, &error), WEIR_ESTATE);
     options.headers = NULL;
-    CHECK_STATUS(put_in(broker, "t", "x", &options, &number, &error), WEIR_EBUSY);
+    CHECK_STATUS(put_in(broker, "t", "x", &options, &number, &error), WEIR_ESTATE);
     options.headers = "a=1\n";
     CHECK_INT(jobs_put(broker, "t", "x", &options), ==, 1);
     CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
@@ -135,7 +135,7 @@ TEST(of_the_key, "a refusal names the put_id also where it is the key's text")
     struct weir_put_options options = {.put_id = text, .key = text};
     struct weir_error error;
     (void)jobs_put(broker, "t", "x", &options);
-    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_EBUSY);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_ESTATE);
     CHECK_STRING(error.text,
                  "job 1 has the put_id \"order-17\", and another body or other headers");
     options.put_id = NULL;
@@ -501,7 +501,8 @@ TEST(refused_batch, "a batch with a body that is refused puts none, renews none,
     check_identity(broker, 1, "3");
     batch.options[240].key = NULL;
     batch.options[5].put_id = "3";
-    CHECK_STATUS(weir_broker_put(broker, "t", batch.bodies + 4, 9, NULL, NULL, &error), WEIR_EBUSY);
+    CHECK_STATUS(weir_broker_put(broker, "t", batch.bodies + 4, 9, NULL, NULL, &error),
+                 WEIR_ESTATE);
     CHECK_STRING(error.text,
                  "bodies[1]: job 1 has the put_id \"3\", and another body or other headers");
     batch.options[7].ttr_ns = 1;
@@ -538,7 +539,7 @@ TEST(refused_in_a_group, "a batch that is refused leaves the other puts of its t
         requests[i] = (struct weiri_put_request){.put = &puts[i], .numbers = numbers[i]};
     }
     CHECK_STATUS(weiri_commit(broker->store, run_group, requests, NULL), WEIR_OK);
-    CHECK(requests[1].refused_by != NULL);
+    CHECK_STATUS(requests[1].refusal, WEIR_EBUSY);
     CHECK_INT(requests[1].count, ==, 2);
     CHECK_COUNTS(broker, "t", 0, 2, 0, 0);
     CHECK_INT(jobs_put(broker, "t", "x", &(struct weir_put_options){.key = "k"}), >, numbers[2][0]);

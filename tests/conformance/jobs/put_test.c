@@ -135,7 +135,7 @@ TEST_BROKERS(knows_a_repeat,
     options.delay_ns = WEIR_SECONDS(3600);
     place_put(&place, "job", &options, &ids[1]);
     CHECK_STRING(ids[1].text, ids[0].text);
-    CHECK_STATUS(place_try_put(&place, "other", &options, NULL), WEIR_EBUSY);
+    CHECK_STATUS(place_try_put(&place, "other", &options, NULL), WEIR_ESTATE);
     CHECK_PLACE(&place, 0, 1, 0, 0);
     /* That of another tube is another put. */
     const struct weir_body body = {"job", 3, NULL};

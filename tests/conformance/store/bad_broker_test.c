@@ -207,6 +207,13 @@ ROW(weir_broker_put, options, key_taken, WEIR_EBUSY)
     return tell(weir_broker_put(w->broker, TUBE, &body, 1, &options, &id, told));
 }
 
+ROW(weir_broker_put, options, put_id_taken, WEIR_ESTATE)
+{
+    const struct weir_put_options options = {.put_id = PUT_ID};
+    struct weir_job_id id; /* of the job that has it */
+    return tell(weir_broker_put(w->broker, TUBE, &body, 1, &options, &id, told));
+}
+
 static enum weir_status put_away(const struct weir_put_options *options)
 {
     weir_broker *broker = cluster();

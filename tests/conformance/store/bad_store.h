@@ -25,13 +25,14 @@ enum {
     IS_ARCHIVED = 1, /* numbers of jobs */
     IS_RESERVED,
     IS_BURIED,
-    IS_READY, /* has KEY */
+    IS_READY, /* has KEY and PUT_ID */
     IS_DELAYED,
     IS_BEHIND /* after the last */
 };
 
 #define TUBE "t"
 #define KEY "key"
+#define PUT_ID "put"
 #define DELAY WEIR_SECONDS(1)
 
 struct seen {
@@ -191,7 +192,7 @@ static inline void make_world(struct world *w)
     job = jobs_reserve_one(w->broker, TUBE);
     CHECK_STATUS(jobs_settle(w->broker, job, WEIRI_JOB_BURY, 0, "it failed"), WEIR_OK);
     jobs_free_one(w->broker, job);
-    struct weir_put_options options = {.key = KEY};
+    struct weir_put_options options = {.key = KEY, .put_id = PUT_ID};
     CHECK_INT(jobs_put(w->broker, TUBE, "ready", &options), ==, IS_READY);
     options = (struct weir_put_options){.delay_ns = DELAY};
     CHECK_INT(jobs_put(w->broker, TUBE, "delayed", &options), ==, IS_DELAYED);

@@ -284,6 +284,13 @@ ROW(weir_transaction_put, options, key_taken, WEIR_EBUSY)
     return put(w, &(struct put){TUBE, &body, 1, &options, &id, false});
 }
 
+ROW(weir_transaction_put, options, put_id_taken, WEIR_ESTATE)
+{
+    const struct weir_put_options options = {.put_id = PUT_ID};
+    struct weir_job_id id; /* of the job that has it */
+    return put(w, &(struct put){TUBE, &body, 1, &options, &id, false});
+}
+
 ROW(weir_transaction_put, ret_ids, null, WEIR_OK)
 {
     return put(w, &(struct put){.tube = TUBE, .bodies = &body, .count = 1});
