@@ -165,6 +165,27 @@ TEST(clock_was_ahead, "ready jobs that were put by a clock ahead, and after such
     weir_broker_close(to);
 }
 
+static int note_run_at(const struct weir_job *job, void *arg)
+{
+    *(int64_t *)arg = job->run_at_ns;
+    return 0;
+}
+
+TEST(clock_was_unset, "a job that was put at the start of 1970 gets the present as its run time")
+{
+    struct jobs_clocks clocks = {.lease = {WEIR_SECONDS(86400)}};
+    weir_broker *from = jobs_store_open_on("from.db", &clocks, "");
+    weir_broker *to = jobs_store_open_on("to.db", &clocks, "");
+    int64_t run_at = -1;
+    (void)jobs_put(from, "t", "x", NULL);
+    jobs_wall_step(&clocks.wall, JOBS_WALL_START);
+    CHECK_INT(move(from, to, NULL, NULL).moved, ==, 1);
+    CHECK_STATUS(weir_broker_peek(to, "t", WEIR_JOB_READY, 1, note_run_at, &run_at, NULL), WEIR_OK);
+    CHECK_INT(run_at, ==, JOBS_WALL_START);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
 static int count_later(const struct weir_job *job, void *arg)
 {
     *(int *)arg += job->run_at_ns > JOBS_WALL_START;

@@ -20,7 +20,7 @@ enum weir_status weiri_put_set_time(struct weiri_put *put, const struct weir_put
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "run_at_ns and delay_ns are both set: expected one of them");
     }
-    if (delay_ns > INT64_MAX - now_ns) {
+    if (now_ns > 0 && delay_ns > INT64_MAX - now_ns) {
         return weiri_fail(ret_error, WEIR_ERANGE,
                           "delay_ns is %" PRId64 ": it ends after the year 2262", delay_ns);
     }

@@ -58,3 +58,12 @@ TEST(asked, "what cannot be is refused with its value; a past that is allowed me
         CHECK((error.text[0] == '\0') == (rows[i].status == WEIR_OK));
     }
 }
+
+TEST(before_1970, "a delay is also taken by a clock that stands before 1970")
+{
+    const struct weir_put_options options = {.delay_ns = INT64_MAX};
+    struct weiri_put put = {.run_at_ns = 7};
+    CHECK_STATUS(weiri_put_set_time(&put, &options, -5, NULL), WEIR_OK);
+    CHECK_INT(put.delay_ns, ==, INT64_MAX);
+    CHECK_INT(put.run_at_ns, ==, 0);
+}
