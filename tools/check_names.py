@@ -22,8 +22,8 @@ PATH = re.compile(r"(?<![\w/.-])(?:bench|examples|include|src|tests|tools)/[\w./
 # What headers declare: functions, types of functions, structs, enums, opaque types.
 DECLARED = re.compile(r"^(?:WEIR_API|static inline)\b[^;{]*?\b(weir_\w+)\s*\(|^typedef [^;(]*?\b(weir_\w+)[(;]|"
                       r"^(?:struct|enum) (weir_\w+) \{", re.M)
-JOBS = {"admin.h", "broker.h", "consumer.h", "job.h", "job_schedule.h", "jobs.h", "move.h", "policy.h", "producer.h",
-        "transaction.h"}
+JOBS = {"admin.h", "broker.h", "consumer.h", "feature.h", "job.h", "job_schedule.h", "jobs.h", "move.h", "policy.h",
+        "producer.h", "transaction.h"}
 PAGE = "man/weir.7"
 # Placeholders in rules about names, and a header of an example's job.
 EXAMPLES = {"weir_object_verb", "WEIR_HEADER_CAMERA"}

@@ -266,7 +266,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_repair(weir_broker *broker,
 /** Gives the space of deleted jobs back to the disk, which a store otherwise keeps and uses again.
  * Writes the store anew, so it needs as much space again, in its folder and in that for temporary
  * files, and others that write wait: to their busy_ns. Readers may put the end off to the next
- * checkpoint. ret_before, ret_after (may be NULL): its bytes. Errors: as weir_broker_repair(). */
+ * checkpoint. ret_before, ret_after (may be NULL): the bytes of its file, without those of its log.
+ * Errors: as weir_broker_repair(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_shrink(weir_broker *broker,
                                                             uint64_t *ret_before,
                                                             uint64_t *ret_after,
