@@ -130,35 +130,26 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
 static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
                 const struct weiri_query *facts, const struct weiri_listing *listing)
 {
-    struct weir_job_id id = {""};
-    struct weir_job job = {.id = id.text, .reason = ""};
+    struct weiri_shown shown = {.job = {.progress = 0}};
     struct weiri_job_stats stats;
     char ids[WEIR_JOB_ID_SIZE];
     struct weiri_claim look = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
-    size_t prefix = 0;
     if (facts->kind != WEIRI_OK_BODY ||
         !weiri_job_stats_read(facts->body, facts->body_size, weiri_cluster_now(cluster), &stats,
-                              &job)) {
+                              &shown.job)) {
         return 0;
     }
-    weiri_claim_key(found->body, found->body_size, look.key);
-    (void)weiri_id_add(&id, cluster->options.nodes[weiri_query_node(found)].text, stats.tube,
-                       found->id, look.key);
-    const char *why_bad = weiri_body_read(cluster, stats.tube, found->body, found->body_size,
-                                          &job.run_at_ns, &prefix);
+    const char *why_bad =
+        weiri_shown_read(cluster, cluster->options.nodes[weiri_query_node(found)].text, stats.tube,
+                         found->id, found->body, found->body_size, &shown);
     if (why_bad != NULL) {
-        job.reason = why_bad;
-    } else if (job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
+        shown.job.reason = why_bad;
+    } else if (shown.job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
+        memcpy(look.key, shown.key, sizeof(look.key));
         (void)weiri_cluster_claim(cluster, &look);
-        job.reason = look.reason;
+        shown.job.reason = look.reason;
     }
-    char identity[WEIRI_IDENTITY_SIZE];
-    weiri_identity_write(stats.tube, look.key, identity);
-    job.tube = stats.tube;
-    job.identity = identity;
-    job.body = found->body == NULL ? "" : found->body + prefix;
-    job.body_size = found->body_size - prefix;
-    return listing->fn(&job, listing->arg);
+    return listing->fn(&shown.job, listing->arg);
 }
 
 /* Shows the copies that were found, until none is left to be shown. */

@@ -191,10 +191,6 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
  * Adds a copy; false: it does not fit. key: the claim's; "": without a tag. */
 bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,
                   const char *key);
-/* A job's identity: its tube and the name of its claim; "" where the key is. */
-#define WEIRI_IDENTITY_SIZE (WEIR_TUBE_SIZE_MAX + 1 + WEIRI_CLAIM_KEY_SIZE)
-_Static_assert(WEIRI_IDENTITY_SIZE <= WEIR_PUT_ID_SIZE_MAX + 1, "moves make put_ids of it");
-void weiri_identity_write(const char *tube, const char *key, char text[WEIRI_IDENTITY_SIZE]);
 /* Reads an id. ret_copies has WEIRI_NODES_MAX members. */
 enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,
                                 struct weiri_copy_id *ret_copies, size_t *ret_count,
@@ -204,10 +200,24 @@ enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char 
 size_t weiri_stamp_write(int64_t run_at_ns, char text[WEIRI_STAMP_SIZE]);
 /* False: these bytes do not begin so. ret_size: of the number and the slash. */
 bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, size_t *ret_size);
-/* Reads what precedes the user's bytes: a run time, and a MAC where the cluster has keys. Returns
- * NULL, or why the body is none of ours. body: NULL where it was skipped. */
-const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tube, const char *body,
-                            size_t size, int64_t *ret_run_at_ns, size_t *ret_prefix_size);
+
+/* A job that a node has shown: the job's texts are here, in the body and in the tube. */
+struct weiri_shown {
+    struct weir_job job;
+    struct weir_job_id id;
+    char key[WEIRI_CLAIM_KEY_SIZE];
+    /* The tube and the key of the claim; "" where the key is. */
+    char identity[WEIR_TUBE_SIZE_MAX + 1 + WEIRI_CLAIM_KEY_SIZE];
+};
+_Static_assert(sizeof(((struct weiri_shown *)NULL)->identity) <= WEIR_PUT_ID_SIZE_MAX + 1,
+               "moves make put_ids of it");
+
+/* Fills in what a job's place and body say. Before the user's bytes is a run time, and a MAC where
+ * the cluster has keys. Returns NULL, or why the body is none of ours. body: NULL where it was
+ * skipped. */
+const char *weiri_shown_read(const struct weiri_cluster *cluster, const char *endpoint,
+                             const char *tube, uint64_t number, const char *body, size_t size,
+                             struct weiri_shown *ret_shown);
 
 /* What a job is, as `stats-job` tells it. */
 struct weiri_job_stats {

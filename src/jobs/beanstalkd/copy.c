@@ -289,67 +289,38 @@ static void learned(struct weiri_command *command, enum weiri_delivery delivery,
     }
 }
 
-/* Makes the copy's reservation from a body. False: no memory. */
-static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *reply,
-                             int64_t run_at_ns, size_t prefix_size)
-{
-    const struct weiri_subscription *subscription = subscription_of(copy);
-    struct weiri_cluster *cluster = subscription->cluster;
-    struct weir_job_id id = {""};
-    size_t size = reply->body_size - prefix_size;
-    void *body;
-    if (!weiri_id_add(&id, copy->lane->conn.config.endpoint->text, subscription->tube, reply->id,
-                      copy->claim.key)) {
-        return false;
-    }
-    char identity[WEIRI_IDENTITY_SIZE];
-    weiri_identity_write(subscription->tube, copy->claim.key, identity);
-    const struct weir_job job = {.id = id.text,
-                                 .tube = subscription->tube,
-                                 .reason = "",
-                                 .progress = -1,
-                                 .identity = identity};
-    copy->reservation = weiri_reservation_new(&cluster->config->allocator, &job, size, &body);
-    if (copy->reservation == NULL) {
-        return false;
-    }
-    WEIRI_ASSERT(reply->body != NULL); /* one that was skipped is none of ours */
-    memcpy(body, reply->body + prefix_size, size);
-    copy->reservation->job.run_at_ns = run_at_ns;
-    copy->reservation->number = (int64_t)(reply->id & INT64_MAX);
-    copy->reservation->backend = copy;
-    return true;
-}
-
 void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
 {
     struct weiri_subscription *subscription = lane->subscription;
     struct weiri_cluster *cluster = subscription->cluster;
-    int64_t run_at_ns = 0;
-    size_t prefix_size = 0;
-    const char *why_bad = weiri_body_read(cluster, subscription->tube, reply->body,
-                                          reply->body_size, &run_at_ns, &prefix_size);
+    const struct weir_allocator *memory = &cluster->config->allocator;
+    struct weiri_shown shown = {.job = {.progress = -1}};
+    const char *why_bad =
+        weiri_shown_read(cluster, lane->conn.config.endpoint->text, subscription->tube, reply->id,
+                         reply->body, reply->body_size, &shown);
     if (why_bad != NULL) {
         weiri_foreign_add(lane, reply->id, why_bad);
         return;
     }
-    struct weiri_copy *copy = weiri_alloc_zero(&cluster->config->allocator, 1, sizeof(*copy));
-    if (copy == NULL) {
+    void *body;
+    struct weiri_copy *copy = weiri_alloc_zero(memory, 1, sizeof(*copy));
+    struct weiri_reservation *reservation =
+        weiri_reservation_new(memory, &shown.job, shown.job.body_size, &body);
+    if (copy == NULL || reservation == NULL) {
+        weiri_release(memory, copy, sizeof(*copy));
+        weiri_reservation_free(memory, reservation);
         return;
     }
+    memcpy(body, shown.job.body, shown.job.body_size);
+    reservation->number = (int64_t)(reply->id & INT64_MAX);
+    reservation->backend = copy;
+    copy->reservation = reservation;
     copy->lane = lane;
     copy->ready_ns = weiri_monotonic_now();
     copy->generation = lane->conn.generation;
     copy->number = reply->id;
-    weiri_list_init(&copy->link);
-    weiri_list_init(&copy->same);
-    weiri_list_init(&copy->claim.link);
     weiri_list_init(&copy->settlements);
-    weiri_claim_key(reply->body, reply->body_size, copy->claim.key);
-    if (!make_reservation(copy, reply, run_at_ns, prefix_size)) {
-        weiri_copy_free(copy);
-        return;
-    }
+    memcpy(copy->claim.key, shown.key, sizeof(shown.key));
     copy->claim.copies = copy->reservation->job.id;
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(bucket_of(copy), &copy->same);

@@ -23,12 +23,6 @@ bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube
     return true;
 }
 
-void weiri_identity_write(const char *tube, const char *key, char text[WEIRI_IDENTITY_SIZE])
-{
-    (void)snprintf(text, WEIRI_IDENTITY_SIZE, "%s%s%s", key[0] == '\0' ? "" : tube,
-                   key[0] == '\0' ? "" : ":", key);
-}
-
 /* Reads an endpoint: a host and its port, or the path of a socket. */
 static bool read_endpoint(const struct weiri_cluster *cluster, const char *text, size_t size,
                           size_t *ret_node)
@@ -116,8 +110,9 @@ bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, siz
     return true;
 }
 
-const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tube, const char *body,
-                            size_t size, int64_t *ret_run_at_ns, size_t *ret_prefix_size)
+static const char *read_body(const struct weiri_cluster *cluster, const char *tube,
+                             const char *body, size_t size, int64_t *ret_run_at_ns,
+                             size_t *ret_prefix_size)
 {
     if (body == NULL) {
         return "its body is longer than this broker's body_size_max";
@@ -126,6 +121,28 @@ const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tub
         return "its body does not begin with a run time and a slash";
     }
     return weiri_mac_read(&cluster->keys, tube, body, size, ret_prefix_size);
+}
+
+const char *weiri_shown_read(const struct weiri_cluster *cluster, const char *endpoint,
+                             const char *tube, uint64_t number, const char *body, size_t size,
+                             struct weiri_shown *ret_shown)
+{
+    struct weiri_shown *shown = ret_shown;
+    struct weir_job *job = &shown->job;
+    size_t prefix = 0;
+    const char *why = read_body(cluster, tube, body, size, &job->run_at_ns, &prefix);
+    weiri_claim_key(body, size, shown->key);
+    shown->id.text[0] = '\0';
+    (void)weiri_id_add(&shown->id, endpoint, tube, number, shown->key); /* one copy fits */
+    (void)snprintf(shown->identity, sizeof(shown->identity), "%s%s%s",
+                   shown->key[0] == '\0' ? "" : tube, shown->key[0] == '\0' ? "" : ":", shown->key);
+    job->id = shown->id.text;
+    job->tube = tube;
+    job->identity = shown->identity;
+    job->reason = "";
+    job->body = body == NULL ? "" : body + prefix;
+    job->body_size = size - prefix;
+    return why;
 }
 
 bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,

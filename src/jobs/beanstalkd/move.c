@@ -6,7 +6,7 @@
 #include "jobs/core/move.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
@@ -40,8 +40,7 @@ struct at_hand {
     uint64_t id;
     char *body; /* with its run time */
     size_t body_size;
-    struct weir_job job;
-    struct weir_job_id name;
+    struct weiri_shown shown;
     uint32_t priority;
 };
 
@@ -59,7 +58,7 @@ static void hold(struct mover *mover, const struct at_hand *copy)
 {
     struct held *held = weiri_array_add(&mover->held, &mover->cluster->config->allocator);
     if (held != NULL) {
-        *held = (struct held){copy->id, copy->priority, copy->job.run_at_ns};
+        *held = (struct held){copy->id, copy->priority, copy->shown.job.run_at_ns};
     }
 }
 
@@ -85,7 +84,7 @@ static enum weiri_claim_answer claim(struct mover *mover, const struct at_hand *
                                 .time_ms = verb == WEIRI_CLAIM           ? CLAIM_MS
                                            : verb == WEIRI_CLAIM_CONFIRM ? remember_ms
                                                                          : 0};
-    weiri_claim_key(copy->body, copy->body_size, claim.key);
+    memcpy(claim.key, copy->shown.key, sizeof(claim.key));
     return mover->cluster->claims == NULL ? WEIRI_CLAIM_MINE
                                           : weiri_cluster_claim(mover->cluster, &claim);
 }
@@ -105,7 +104,7 @@ static bool learn(struct mover *mover, struct at_hand *copy)
     struct weiri_job_stats facts;
     if (query->kind != WEIRI_OK_BODY ||
         !weiri_job_stats_read(query->body, query->body_size, weiri_cluster_now(mover->cluster),
-                              &facts, &copy->job)) {
+                              &facts, &copy->shown.job)) {
         return false;
     }
     copy->priority = facts.priority;
@@ -115,7 +114,7 @@ static bool learn(struct mover *mover, struct at_hand *copy)
 static enum weir_status leave(struct mover *mover, const struct at_hand *copy, const char *why)
 {
     if (why != NULL) {
-        weiri_move_tell(mover->move, copy->name.text, why);
+        weiri_move_tell(mover->move, copy->shown.id.text, why);
     }
     mover->move->counts.left++;
     hold(mover, copy);
@@ -129,7 +128,7 @@ static void finish(struct mover *mover, const struct at_hand *copy, enum weiri_g
     bool is_gone =
         claim(mover, copy, WEIRI_CLAIM_CONFIRM) == WEIRI_CLAIM_MINE && delete_copy(mover, copy);
     if (!is_gone) {
-        weiri_move_tell(mover->move, copy->name.text,
+        weiri_move_tell(mover->move, copy->shown.id.text,
                         "moved, but its node or Redis did not answer: it is in both");
         counts->both++;
         hold(mover, copy);
@@ -145,7 +144,8 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
 {
     enum weir_status status = WEIR_OK;
     struct weir_job_id id = {""};
-    enum weiri_given given = weiri_move_give(mover->move, &copy->job, &id, &status, ret_error);
+    enum weiri_given given =
+        weiri_move_give(mover->move, &copy->shown.job, &id, &status, ret_error);
     mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_PUT) || mover->is_over;
     if (given == WEIRI_GIVEN || given == WEIRI_GIVEN_AGAIN) {
         finish(mover, copy, given);
@@ -165,27 +165,17 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
 static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
                                   struct weir_error *ret_error)
 {
-    size_t prefix = 0;
-    char key[WEIRI_CLAIM_KEY_SIZE];
-    char identity[WEIRI_IDENTITY_SIZE];
     mover->move->counts.found++;
-    weiri_claim_key(copy->body, copy->body_size, key);
-    weiri_identity_write(mover->move->tube, key, identity);
-    copy->job.identity = identity;
-    (void)weiri_id_add(&copy->name, mover->cluster->options.nodes[mover->node].text,
-                       mover->move->tube, copy->id, key);
-    copy->job.id = copy->name.text;
+    const char *why_bad =
+        weiri_shown_read(mover->cluster, mover->cluster->options.nodes[mover->node].text,
+                         mover->move->tube, copy->id, copy->body, copy->body_size, &copy->shown);
     copy->priority = WEIRI_PRIORITY_OFFSET;
     if (!learn(mover, copy)) {
         return leave(mover, copy, "its node did not tell its facts");
     }
-    const char *why_bad = weiri_body_read(mover->cluster, mover->move->tube, copy->body,
-                                          copy->body_size, &copy->job.run_at_ns, &prefix);
     if (why_bad != NULL) {
         return leave(mover, copy, why_bad);
     }
-    copy->job.body = copy->body + prefix;
-    copy->job.body_size = copy->body_size - prefix;
     mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_READ) || mover->is_over;
     switch (claim(mover, copy, WEIRI_CLAIM)) {
     case WEIRI_CLAIM_MINE:
