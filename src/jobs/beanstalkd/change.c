@@ -35,11 +35,7 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
     if (answer == WEIRI_CLAIM_BUSY) {
         return WEIR_EBUSY; /* it runs; its other copies are for a worker that dies */
     }
-    bool is_found[WEIRI_NODES_MAX] = {false};
-    for (size_t i = 0; i < copies->count; i++) {
-        is_found[i] = copies->states[i] != 0;
-    }
-    size_t away = copies->silent + weiri_copies_ask(copies, WEIRI_DELETE, is_found);
+    size_t away = copies->silent + weiri_copies_ask(copies, WEIRI_DELETE);
     /* A mark that was set where a copy was found keeps the job from running, though a copy that is
      * reserved cannot be deleted. */
     bool is_gone = weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE;
@@ -87,7 +83,7 @@ static enum weir_status kick_job(struct weiri_copies *copies, struct weir_error 
         }
         weiri_copies_choose(copies, WEIR_JOB_BURIED, WEIR_JOB_BURIED);
     }
-    size_t away = copies->silent + weiri_copies_ask(copies, WEIRI_KICK_JOB, copies->is_chosen);
+    size_t away = copies->silent + weiri_copies_ask(copies, WEIRI_KICK_JOB);
     away += copies->is_buried && copies->is_reserved;
     bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
     if (away > 0) {
@@ -111,28 +107,28 @@ static enum weir_status bury_job(struct weiri_copies *copies, const char *reason
     if (copies->is_reserved || copies->chosen == 0) {
         return why_not_found(copies);
     }
-    size_t away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB, copies->is_chosen);
-    bool held[WEIRI_NODES_MAX] = {false};
-    size_t held_count = 0;
+    size_t away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB);
+    size_t held = 0;
     for (size_t i = 0, q = 0; i < copies->count; i++) {
-        held[i] = copies->is_chosen[i] && copies->queries.query[q++].kind == WEIRI_RESERVED;
-        held_count += held[i];
+        bool *is_chosen = &copies->ids[i].is_chosen;
+        *is_chosen = *is_chosen && copies->queries.query[q++].kind == WEIRI_RESERVED;
+        held += *is_chosen;
     }
     enum weiri_claim_answer answer = WEIRI_CLAIM_MINE;
-    if (held_count == copies->chosen && copies->claim.key[0] != '\0') {
+    if (held == copies->chosen && copies->claim.key[0] != '\0') {
         (void)snprintf(copies->claim.reason, sizeof(copies->claim.reason), "%s",
                        reason == NULL ? "" : reason);
         copies->claim.copies = copies->id;
         answer = weiri_copies_claim(copies, WEIRI_CLAIM_ASIDE, 0);
     }
-    if (held_count < copies->chosen || answer != WEIRI_CLAIM_MINE) {
+    if (held < copies->chosen || answer != WEIRI_CLAIM_MINE) {
         /* Released without its delay: the run time in the body holds it back. */
-        (void)weiri_copies_ask(copies, WEIRI_RELEASE, held);
+        (void)weiri_copies_ask(copies, WEIRI_RELEASE);
         return away > 0 || answer == WEIRI_CLAIM_AWAY
                    ? weiri_copies_fail(copies, "was not buried", ret_error)
                    : WEIR_EBUSY;
     }
-    return weiri_copies_ask(copies, WEIRI_BURY, held) == 0
+    return weiri_copies_ask(copies, WEIRI_BURY) == 0
                ? WEIR_OK
                : weiri_copies_fail(copies, "may have been buried on some nodes only", ret_error);
 }

@@ -107,6 +107,10 @@ struct weiri_copy_id {
     uint64_t number;              /* 0: a put was sent that the node did not answer in time */
     char tag[WEIRI_TAG_SIZE + 1]; /* "": none */
     char tube[WEIR_TUBE_SIZE_MAX + 1];
+    /* Of struct weiri_copies. */
+    enum weir_job_state state; /* 0: not found */
+    uint32_t priority;
+    bool is_chosen; /* a command is for it; only one that was found is */
 };
 
 /* A request to a node, and its answer. */

@@ -24,7 +24,7 @@ static bool is_known(const struct weiri_copies *copies, size_t i)
 static void add_query(struct weiri_copies *copies, size_t i, enum weiri_verb verb)
 {
     const struct weiri_request request = {
-        .verb = verb, .id = copies->ids[i].number, .priority = copies->priorities[i]};
+        .verb = verb, .id = copies->ids[i].number, .priority = copies->ids[i].priority};
     (void)weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
 }
 
@@ -46,11 +46,11 @@ static size_t tell_of_unknown(struct weiri_copies *copies)
     return count;
 }
 
-size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask)
+size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb)
 {
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
-        if (is_known(copies, i) && mask[i]) {
+        if (copies->ids[i].is_chosen) {
             add_query(copies, i, verb);
         }
     }
@@ -108,20 +108,20 @@ static bool is_same(const struct weiri_query *a, const struct weiri_query *b)
 static const struct weiri_query *keep_named(struct weiri_copies *copies)
 {
     const struct weiri_query *first = NULL;
-    bool is_one[WEIRI_NODES_MAX] = {false};
     bool is_all_one = true;
     const struct weiri_query *body = copies->queries.query;
     for (size_t i = 0; i < copies->count; i++) {
+        struct weiri_copy_id *id = &copies->ids[i];
         bool is_found =
             is_known(copies, i) && body[0].kind == WEIRI_FOUND && body[1].kind == WEIRI_OK_BODY;
-        is_one[i] = is_found && is_named(&copies->ids[i], &body[0], &body[1]);
-        copies->states[i] = is_found ? WEIR_JOB_READY : (enum weir_job_state)0;
-        if (is_one[i]) {
+        id->is_chosen = is_found && is_named(id, &body[0], &body[1]);
+        id->state = is_found ? WEIR_JOB_READY : (enum weir_job_state)0;
+        if (id->is_chosen) {
             struct weiri_job_stats facts = {.priority = 0};
             struct weir_job job = {.state = WEIR_JOB_READY};
             (void)weiri_job_stats_read(body[1].body, body[1].body_size, 0, &facts, &job);
-            copies->states[i] = job.state;
-            copies->priorities[i] = facts.priority;
+            id->state = job.state;
+            id->priority = facts.priority;
             first = first == NULL ? body : first;
             is_all_one = is_all_one && is_same(first, body);
         }
@@ -129,16 +129,14 @@ static const struct weiri_query *keep_named(struct weiri_copies *copies)
     }
     size_t kept = 0;
     for (size_t i = 0; i < copies->count; i++) {
-        if (copies->states[i] != 0 && !(is_one[i] && is_all_one)) {
-            size_t used = strlen(copies->others);
-            (void)snprintf(copies->others + used, sizeof(copies->others) - used, "%s%.60s",
-                           used == 0 ? "" : ", ",
-                           copies->cluster->options.nodes[copies->ids[i].node].text);
+        const struct weiri_copy_id *id = &copies->ids[i];
+        if (id->state == 0 || (id->is_chosen && is_all_one)) {
+            copies->ids[kept++] = *id;
             continue;
         }
-        copies->ids[kept] = copies->ids[i];
-        copies->states[kept] = copies->states[i];
-        copies->priorities[kept++] = copies->priorities[i];
+        size_t used = strlen(copies->others);
+        (void)snprintf(copies->others + used, sizeof(copies->others) - used, "%s%.60s",
+                       used == 0 ? "" : ", ", copies->cluster->options.nodes[id->node].text);
     }
     copies->count = kept;
     return is_all_one ? first : NULL;
@@ -181,11 +179,13 @@ static bool add_copies(struct weiri_copies *copies, char *ids)
                       is_known(copies, copies->count);
         (void)snprintf(added->tag, sizeof(added->tag), "%.*s", WEIRI_TAG_SIZE, copies->claim.key);
         for (size_t i = 0; i < copies->count && is_new; i++) {
-            uint64_t number = copies->ids[i].number;
-            if (copies->ids[i].node == added->node && (number == added->number || number == 0)) {
-                copies->ids[i] = *added;
-                is_any_new = is_any_new || number == 0;
+            struct weiri_copy_id *id = &copies->ids[i];
+            if (id->node == added->node && (id->number == added->number || id->number == 0)) {
+                is_any_new = is_any_new || id->number == 0;
                 is_new = false;
+                id->number = added->number;
+                memcpy(id->tag, added->tag, sizeof(id->tag));
+                memcpy(id->tube, added->tube, sizeof(id->tube));
             }
         }
         copies->count += is_new;
@@ -236,10 +236,11 @@ void weiri_copies_choose(struct weiri_copies *copies, enum weir_job_state one,
     copies->left = 0;
     copies->is_reserved = false;
     for (size_t i = 0; i < copies->count; i++) {
-        enum weir_job_state state = copies->states[i];
-        copies->is_chosen[i] = state != 0 && (state == one || state == other);
-        copies->chosen += copies->is_chosen[i];
-        copies->left += state != 0 && !copies->is_chosen[i];
+        enum weir_job_state state = copies->ids[i].state;
+        bool is_chosen = state != 0 && (state == one || state == other);
+        copies->ids[i].is_chosen = is_chosen;
+        copies->chosen += is_chosen;
+        copies->left += state != 0 && !is_chosen;
         copies->is_reserved = copies->is_reserved || state == WEIR_JOB_RESERVED;
     }
     if (copies->is_reserved && copies->is_buried) {

@@ -17,14 +17,11 @@ struct weiri_copies {
     char away[300];               /* nodes that did not answer, and why */
     char others[300];             /* nodes that have another job in a copy's place: left alone */
     /* weiri_copies_look()'s. */
-    enum weir_job_state states[WEIRI_NODES_MAX]; /* 0: not found */
-    uint32_t priorities[WEIRI_NODES_MAX];
     size_t silent;            /* nodes that did not say whether they have a copy */
     struct weiri_claim claim; /* its key is empty: there is none */
     int64_t run_at_ns;
     bool is_buried; /* Redis knows copies that are, or were */
     /* weiri_copies_choose()'s. */
-    bool is_chosen[WEIRI_NODES_MAX]; /* in one of the states that were named */
     size_t chosen;
     size_t left;      /* found in other states */
     bool is_reserved; /* one is */
@@ -33,18 +30,17 @@ struct weiri_copies {
 /* Begins with an id. Errors: as weiri_id_parse(). */
 enum weir_status weiri_copies_begin(struct weiri_copies *copies, const char *id,
                                     struct weir_error *ret_error);
-/* Sends a command to each copy that a mask names and waits for the answers. A mask names what was
- * found, since a node that did not show its copy may be another by now, with another job of that
- * number. The queries of the others are not sent. Returns the number of those that did not answer,
- * beside the silent. */
-size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask);
+/* Sends a command to each copy that is chosen and waits for the answers: a node that did not show
+ * its copy may be another by now, with another job of that number. Returns the number of those that
+ * did not answer, beside the silent. */
+size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb);
 /* The first answer of a kind to the last command; NULL: there is none. */
 const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
                                             enum weiri_reply_kind kind);
 /* Asks for all bodies and facts. A number alone does not name a job: a node may have been replaced
  * by an empty one, or have got another's address. So a copy whose tube or tag is not the id's is
- * another job and left out, and all that are found are where their bodies differ. Returns the body
- * of the first copy, and its facts behind it; NULL: none was found. */
+ * another job and left out, and all that are found are where their bodies differ. The others are
+ * chosen. Returns the body of the first copy, and its facts behind it; NULL: none was found. */
 const struct weiri_query *weiri_copies_read(struct weiri_copies *copies);
 /* The same, and learns the job's claim, and adds the copies that Redis knows to be buried. False:
  * Redis did not answer. Without claims, where no copy is found, and for a body that is too long to
