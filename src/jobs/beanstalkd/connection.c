@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A connection's life: connecting, failing, time limits. */
+/* A connection's life: names, connecting, failing, time limits. */
 #include "jobs/beanstalkd/connection.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,11 +24,68 @@ void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *co
     conn->is_wanted = true;
     conn->fd = -1;
     conn->facts.has_binlog = true;
-    weiri_list_init(&conn->link);
     weiri_list_init(&conn->waiting);
     weiri_list_init(&conn->sent);
     weiri_parser_init(&conn->parser, config->allocator, config->body_size_max);
 }
+
+/* --- names --- */
+
+/* The address of a unix socket in the shape of getaddrinfo(). */
+static int take_path(struct weiri_resolver *resolver, const char *path)
+{
+    struct sockaddr_un *name = &resolver->path_name;
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* The length was checked with the URL. */
+    (void)strncpy(name->sun_path, path, sizeof(name->sun_path) - 1);
+    resolver->path_address = (struct addrinfo){.ai_family = AF_UNIX,
+                                               .ai_socktype = SOCK_STREAM,
+                                               .ai_addrlen = sizeof(*name),
+                                               .ai_addr = (struct sockaddr *)name};
+    resolver->addresses = &resolver->path_address;
+    return 0;
+}
+
+static int look_up(struct weiri_conn *conn, int flags)
+{
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV};
+    const struct weiri_endpoint *endpoint = conn->config.endpoint;
+    struct addrinfo *found;
+    int error = getaddrinfo(endpoint->host, endpoint->port, &hints, &found);
+    conn->resolver.addresses = error == 0 ? found : NULL;
+    return error;
+}
+
+static void resolve(void *arg)
+{
+    struct weiri_conn *conn = arg;
+    conn->resolver.error = look_up(conn, 0);
+    atomic_store(&conn->resolver.is_done, true);
+    (void)eventfd_write(conn->config.wake_fd, 1);
+}
+
+static void join(struct weiri_resolver *resolver)
+{
+    if (resolver->is_running) {
+        weiri_thread_join(&resolver->thread);
+        resolver->is_running = false;
+    }
+}
+
+/* Does nothing while a thread runs. */
+static void free_addresses(struct weiri_resolver *resolver)
+{
+    if (resolver->is_running) {
+        return;
+    }
+    if (resolver->addresses != NULL && resolver->addresses != &resolver->path_address) {
+        freeaddrinfo(resolver->addresses);
+    }
+    resolver->addresses = NULL;
+}
+
+/* --- ends --- */
 
 /* Ends the commands of a list, which is empty then. */
 static void end_commands(struct weiri_list *list, enum weiri_delivery delivery)
@@ -47,7 +105,7 @@ static void drop(struct weiri_conn *conn)
         (void)close(conn->fd);
         conn->fd = -1;
     }
-    weiri_resolver_free(&conn->resolver);
+    free_addresses(&conn->resolver);
     conn->address = NULL;
     conn->state = WEIRI_CONN_DOWN;
     conn->writing = NULL;
@@ -72,8 +130,8 @@ void weiri_conn_close(struct weiri_conn *conn)
 void weiri_conn_fini(struct weiri_conn *conn)
 {
     weiri_conn_close(conn);
-    (void)weiri_resolver_wait(&conn->resolver);
-    weiri_resolver_free(&conn->resolver);
+    join(&conn->resolver);
+    free_addresses(&conn->resolver);
 }
 
 void weiri_conn_fail(struct weiri_conn *conn, int64_t now_ns, const char *what, const char *why)
@@ -146,20 +204,35 @@ static void connected(struct weiri_conn *conn, int64_t now_ns)
     try_addresses(conn, now_ns, error);
 }
 
+/* Numbers and paths are resolved at once; a name takes a thread. Where an earlier one still runs,
+ * its answer is awaited. */
 static void begin(struct weiri_conn *conn, int64_t now_ns)
 {
+    struct weiri_resolver *resolver = &conn->resolver;
+    const char *path = conn->config.endpoint->path;
     conn->step_limit_ns = weiri_time_add(now_ns, conn->config.time_limit_ns);
     conn->state = WEIRI_CONN_RESOLVING;
-    if (!weiri_resolver_begin(&conn->resolver, conn->config.endpoint, conn->config.wake_fd)) {
+    if (resolver->is_running) {
+        return;
+    }
+    resolver->error = path != NULL ? take_path(resolver, path) : look_up(conn, AI_NUMERICHOST);
+    bool is_name = resolver->error == EAI_NONAME;
+    atomic_store(&resolver->is_done, !is_name);
+    if (is_name) {
+        resolver->is_running =
+            weiri_thread_start(&resolver->thread, "weir-resolve", resolve, conn) == WEIR_OK;
+    }
+    if (is_name && !resolver->is_running) {
         weiri_conn_fail(conn, now_ns, "cannot resolve the name", "no thread");
     }
 }
 
 static void take_addresses(struct weiri_conn *conn, int64_t now_ns)
 {
-    int error = weiri_resolver_wait(&conn->resolver);
-    if (error != 0) {
-        weiri_conn_fail(conn, now_ns, "cannot resolve the name", gai_strerror(error));
+    join(&conn->resolver);
+    if (conn->resolver.error != 0) {
+        weiri_conn_fail(conn, now_ns, "cannot resolve the name",
+                        gai_strerror(conn->resolver.error));
         return;
     }
     conn->address = conn->resolver.addresses;

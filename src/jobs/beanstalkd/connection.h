@@ -84,12 +84,10 @@ struct weiri_conn_config {
 /* A name being resolved by a thread of its own, since the system's call blocks. */
 struct weiri_resolver {
     struct weiri_thread thread;
-    const struct weiri_endpoint *endpoint;
     struct addrinfo *addresses;
     struct addrinfo path_address; /* the only one of a path */
     struct sockaddr_un path_name;
-    int error;
-    int wake_fd;
+    int error; /* of getaddrinfo() */
     bool is_running;
     atomic_bool is_done;
 };
@@ -156,7 +154,7 @@ void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_
 /* Reads the body of `stats` into a node's facts, which are those of before. */
 void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *facts);
 
-/* Parts of a connection: connection.c, stream.c, resolve.c. */
+/* Parts of a connection: connection.c, stream.c. */
 
 /* Closes the connection, to be made again after a pause. */
 void weiri_conn_fail(struct weiri_conn *conn, int64_t now_ns, const char *what, const char *why);
@@ -165,15 +163,5 @@ void weiri_conn_fail_errno(struct weiri_conn *conn, int64_t now_ns, const char *
 void weiri_conn_send(struct weiri_conn *conn, int64_t now_ns);
 /* Reads once, and does what the replies ask for. */
 void weiri_conn_receive(struct weiri_conn *conn, char *buffer, size_t size, int64_t now_ns);
-
-/* Begins to resolve an endpoint. Numbers and paths are done at once; a name takes a thread, which
- * writes to wake_fd at its end. Where an earlier one still runs, its answer is awaited. False: no
- * thread could be had. */
-bool weiri_resolver_begin(struct weiri_resolver *resolver, const struct weiri_endpoint *endpoint,
-                          int wake_fd);
-/* Waits for a thread that still runs. Returns 0 or an error of getaddrinfo(). */
-int weiri_resolver_wait(struct weiri_resolver *resolver);
-/* Frees the addresses, if there are any; does nothing while a thread runs. */
-void weiri_resolver_free(struct weiri_resolver *resolver);
 
 #endif

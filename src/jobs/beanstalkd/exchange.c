@@ -48,7 +48,6 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
     made->cluster = cluster;
     made->attempts_max = UINT32_MAX;
     memcpy(made->tube, tube, strlen(tube) + 1);
-    weiri_list_init(&made->link);
     weiri_list_init(&made->stock);
     weiri_list_init(&made->copies);
     weiri_list_init(&made->early);
@@ -74,7 +73,6 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
 void weiri_cluster_settle(void *store, struct weiri_settlement *settlement)
 {
     struct weiri_cluster *cluster = store;
-    weiri_list_init(&settlement->link);
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(&cluster->settlements, &settlement->link);
     weiri_cluster_wake_locked(cluster);

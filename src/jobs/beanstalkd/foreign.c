@@ -32,7 +32,6 @@ void weiri_foreign_add(struct weiri_lane *lane, uint64_t number, const char *why
     }
     *job = (struct foreign){
         .lane = lane, .generation = lane->conn.generation, .number = number, .why = why};
-    weiri_list_init(&job->link);
     weiri_list_insert_before(lane->branch->foreign.next, &job->link);
     (void)atomic_fetch_add(&lane->held, 1);
 }

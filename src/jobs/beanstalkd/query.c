@@ -21,7 +21,6 @@ static void run(struct weiri_queries *queries)
     if (queries->left == 0) {
         return;
     }
-    weiri_list_init(&queries->link);
     weiri_parker_init(&queries->parker);
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(&cluster->calls, &queries->link);
