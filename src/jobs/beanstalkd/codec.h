@@ -128,8 +128,7 @@ struct weiri_parser {
     const char *why;
     struct weiri_reply reply;
     size_t line_size;
-    size_t body_used; /* of the body and its CR LF */
-    size_t skip;      /* what is left of a body that is too long, and its CR LF */
+    size_t left; /* of a body, which may be skipped, and its CR LF */
     char line[WEIRI_LINE_SIZE];
 };
 

@@ -60,8 +60,7 @@ void weiri_parser_next(struct weiri_parser *parser)
     }
     parser->reply = (struct weiri_reply){0};
     parser->line_size = 0;
-    parser->body_used = 0;
-    parser->skip = 0;
+    parser->left = 0;
 }
 
 static enum weiri_parse refuse(struct weiri_parser *parser, const char *why)
@@ -77,8 +76,8 @@ static enum weiri_parse begin_body(struct weiri_parser *parser, uint64_t size)
     if (size > parser->body_size_max && (parser->reply.id == 0 || size > INT32_MAX)) {
         return refuse(parser, "a body longer than allowed");
     }
+    parser->left = WEIRI_BODY_BLOCK((size_t)size);
     if (size > parser->body_size_max) {
-        parser->skip = (size_t)size + 2;
         return WEIRI_PARSE_MORE;
     }
     parser->reply.body = weiri_alloc(parser->allocator, WEIRI_BODY_BLOCK((size_t)size));
@@ -171,35 +170,28 @@ static enum weiri_parse feed_line(struct weiri_parser *parser, char c)
     return WEIRI_PARSE_MORE;
 }
 
-/* Copies a body with the CR LF behind it, which a NUL replaces. */
+/* Copies a body with the CR LF behind it, which a NUL replaces; passes over one that is skipped. */
 static enum weiri_parse feed_body(struct weiri_parser *parser, const char *bytes, size_t size,
                                   size_t *ret_used)
 {
     struct weiri_reply *reply = &parser->reply;
-    size_t missing = reply->body_size + 2 - parser->body_used;
-    size_t count = size < missing ? size : missing;
-    memcpy(reply->body + parser->body_used, bytes, count);
-    parser->body_used += count;
+    size_t count = size < parser->left ? size : parser->left;
+    char *end = reply->body == NULL ? NULL : reply->body + reply->body_size;
+    if (end != NULL) {
+        memcpy(end + 2 - parser->left, bytes, count);
+    }
+    parser->left -= count;
     *ret_used = count;
-    if (count < missing) {
+    if (parser->left > 0) {
         return WEIRI_PARSE_MORE;
     }
-    if (memcmp(reply->body + reply->body_size, "\r\n", 2) != 0) {
+    if (bytes[count - 1] != '\n' || (end != NULL && *end != '\r')) {
         return refuse(parser, "a body longer than its size");
     }
-    reply->body[reply->body_size] = '\0';
+    if (end != NULL) {
+        *end = '\0';
+    }
     return WEIRI_PARSE_REPLY;
-}
-
-static enum weiri_parse skip_body(struct weiri_parser *parser, const char *bytes, size_t size,
-                                  size_t *ret_used)
-{
-    size_t count = size < parser->skip ? size : parser->skip;
-    parser->skip -= count;
-    *ret_used = count;
-    return parser->skip > 0           ? WEIRI_PARSE_MORE
-           : bytes[count - 1] == '\n' ? WEIRI_PARSE_REPLY
-                                      : refuse(parser, "a body longer than its size");
 }
 
 enum weiri_parse weiri_parser_feed(struct weiri_parser *parser, const char *bytes, size_t size,
@@ -209,12 +201,10 @@ enum weiri_parse weiri_parser_feed(struct weiri_parser *parser, const char *byte
     enum weiri_parse result = WEIRI_PARSE_MORE;
     while (used < size && result == WEIRI_PARSE_MORE) {
         size_t count = 1;
-        if (parser->skip > 0) {
-            result = skip_body(parser, bytes + used, size - used, &count);
-        } else if (parser->reply.body == NULL) {
-            result = feed_line(parser, bytes[used]);
-        } else {
+        if (parser->left > 0) {
             result = feed_body(parser, bytes + used, size - used, &count);
+        } else {
+            result = feed_line(parser, bytes[used]);
         }
         used += count;
     }
