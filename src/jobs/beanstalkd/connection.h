@@ -116,11 +116,8 @@ struct weiri_conn {
     bool is_own_sent;          /* nothing else is encoded before it is answered */
     char used[WEIR_TUBE_SIZE_MAX + 1];
 
-    /* The command whose bytes are being copied to out. */
-    struct weiri_command *writing;
-    size_t written;
-    size_t line_size;
-    char line[WEIRI_LINE_SIZE];
+    struct weiri_command *writing; /* a put whose line is in out, and not all that follows */
+    size_t written;                /* of what follows */
 
     size_t out_start;
     size_t out_end;

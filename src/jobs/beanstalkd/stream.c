@@ -119,7 +119,7 @@ static bool is_too_big(const struct weiri_conn *conn, const struct weiri_request
            request->prefix_size + request->body_size > conn->facts.max_job_size;
 }
 
-/* Copies what fits of one piece of a request that begins at start. */
+/* Copies what fits of one piece of a put that begins at start. */
 static void copy_piece(struct weiri_conn *conn, size_t *start, const void *bytes, size_t size)
 {
     size_t end = *start + size;
@@ -134,18 +134,15 @@ static void copy_piece(struct weiri_conn *conn, size_t *start, const void *bytes
     *start = end;
 }
 
-/* Copies what fits of the command being written. True: all of it. */
-static bool copy_command(struct weiri_conn *conn)
+/* Copies what fits of what follows the line of a put. */
+static void copy_put(struct weiri_conn *conn)
 {
     const struct weiri_request *request = &conn->writing->request;
-    size_t start = 0;
-    copy_piece(conn, &start, conn->line, conn->line_size);
-    if (request->verb == WEIRI_PUT) {
-        copy_piece(conn, &start, request->prefix, request->prefix_size);
-        copy_piece(conn, &start, request->body, request->body_size);
-        copy_piece(conn, &start, "\r\n", 2);
-    }
-    return conn->written == start;
+    size_t end = 0;
+    copy_piece(conn, &end, request->prefix, request->prefix_size);
+    copy_piece(conn, &end, request->body, request->body_size);
+    copy_piece(conn, &end, "\r\n", 2);
+    conn->writing = conn->written == end ? NULL : conn->writing;
 }
 
 static void encode(struct weiri_conn *conn)
@@ -154,28 +151,31 @@ static void encode(struct weiri_conn *conn)
         conn->out_start = 0;
         conn->out_end = 0;
     }
-    while (conn->out_end < sizeof(conn->out)) {
-        if (conn->writing == NULL) {
-            struct weiri_command *command = next_command(conn);
-            if (command == NULL) {
-                return;
-            }
-            if (is_too_big(conn, &command->request)) {
-                struct weiri_reply reply = {.kind = WEIRI_JOB_TOO_BIG};
-                command->done(command, WEIRI_ANSWERED, &reply);
-                continue;
-            }
-            if (!weiri_request_write(&command->request, conn->line, &conn->line_size)) {
-                command->done(command, WEIRI_NOT_SENT, NULL);
-                continue;
-            }
-            command->is_sent = true;
-            weiri_list_insert_before(&conn->sent, &command->link);
+    if (conn->writing != NULL) {
+        copy_put(conn);
+    }
+    while (conn->writing == NULL && sizeof(conn->out) - conn->out_end >= WEIRI_LINE_SIZE) {
+        size_t size;
+        struct weiri_command *command = next_command(conn);
+        if (command == NULL) {
+            return;
+        }
+        if (is_too_big(conn, &command->request)) {
+            struct weiri_reply reply = {.kind = WEIRI_JOB_TOO_BIG};
+            command->done(command, WEIRI_ANSWERED, &reply);
+            continue;
+        }
+        if (!weiri_request_write(&command->request, conn->out + conn->out_end, &size)) {
+            command->done(command, WEIRI_NOT_SENT, NULL);
+            continue;
+        }
+        command->is_sent = true;
+        weiri_list_insert_before(&conn->sent, &command->link);
+        conn->out_end += size;
+        if (command->request.verb == WEIRI_PUT) {
             conn->writing = command;
             conn->written = 0;
-        }
-        if (copy_command(conn)) {
-            conn->writing = NULL;
+            copy_put(conn);
         }
     }
 }
