@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
 
@@ -20,15 +19,9 @@
 /* For how long a job is known as done here; Redis knows it for `remember`. */
 #define DONE_NS WEIR_SECONDS(1800)
 
-static struct weiri_subscription *subscription_of(const struct weiri_copy *copy)
-{
-    WEIRI_ASSERT(copy->lane != NULL);
-    return copy->lane->subscription;
-}
-
 void weiri_copy_forget(struct weiri_copy *copy)
 {
-    struct weiri_cluster *cluster = subscription_of(copy)->cluster;
+    struct weiri_cluster *cluster = copy->lane->subscription->cluster;
     weiri_copy_unhold(copy);
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_remove(&copy->same);
@@ -48,7 +41,8 @@ void weiri_copy_free(struct weiri_copy *copy)
 {
     weiri_copy_go_on(copy);
     weiri_list_remove(&copy->link);
-    weiri_reservation_free(&subscription_of(copy)->cluster->config->allocator, copy->reservation);
+    weiri_reservation_free(&copy->lane->subscription->cluster->config->allocator,
+                           copy->reservation);
     weiri_copy_forget(copy);
 }
 
@@ -67,7 +61,7 @@ int64_t weiri_copy_touch_ns(const struct weiri_copy *copy)
 
 static void stock(struct weiri_copy *copy, uint32_t attempts)
 {
-    struct weiri_subscription *subscription = subscription_of(copy);
+    struct weiri_subscription *subscription = copy->lane->subscription;
     struct weiri_cluster *cluster = subscription->cluster;
     copy->reservation->job.attempts = attempts;
     copy->ready_ns = weiri_monotonic_now();
@@ -82,7 +76,7 @@ static void stock(struct weiri_copy *copy, uint32_t attempts)
 /* Sets a copy aside. The others are buried when they are found. */
 static void bury(struct weiri_copy *copy, const char *why)
 {
-    const struct weiri_subscription *subscription = subscription_of(copy);
+    const struct weiri_subscription *subscription = copy->lane->subscription;
     weiri_broker_log(subscription->cluster->config, WEIR_LOG_WARNING,
                      "tube %s: job %s is buried: %s", subscription->tube, copy->reservation->job.id,
                      why);
@@ -93,7 +87,7 @@ static void bury(struct weiri_copy *copy, const char *why)
 /* A copy that may run, its attempts counted with this one. */
 static void admit(struct weiri_copy *copy, uint64_t attempts)
 {
-    struct weiri_subscription *subscription = subscription_of(copy);
+    struct weiri_subscription *subscription = copy->lane->subscription;
     struct weiri_cluster *cluster = subscription->cluster;
     int64_t late_ns = cluster->options.late_ns;
     weiri_mutex_lock(&cluster->mutex);
@@ -121,7 +115,7 @@ static uint32_t seconds_after(const struct weiri_copy *copy, int64_t most)
  * most TTRs while it is busy. */
 static void look_later(struct weiri_copy *copy, int64_t lease_ms)
 {
-    if (copy->look_ns == 0 && subscription_of(copy)->early_count < WEIRI_EARLY_MAX) {
+    if (copy->look_ns == 0 && copy->lane->subscription->early_count < WEIRI_EARLY_MAX) {
         copy->look_ns = weiri_time_add(weiri_monotonic_now(), LOOK_NS);
         weiri_copy_hold_back(copy);
         return;
@@ -142,7 +136,7 @@ static void ask(struct weiri_copy *copy);
  * answer the job is found again: then longer each time. */
 uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy)
 {
-    bool are_away = weiri_claims_away(subscription_of(copy)->cluster->claims) != NULL;
+    bool are_away = weiri_claims_away(copy->lane->subscription->cluster->claims) != NULL;
     return are_away ? 1 : seconds_after(copy, AWAY_SECONDS_MAX);
 }
 
@@ -163,7 +157,7 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
     case WEIRI_CLAIM_BUSY:
         /* A claim of this broker that no copy has: its answer, or that to its return, never came.
          * Where jobs run unclaimed, a copy may run that has none. */
-        if (copy->claim.own != 0 && !subscription_of(copy)->cluster->options.runs_unclaimed &&
+        if (copy->claim.own != 0 && !copy->lane->subscription->cluster->options.runs_unclaimed &&
             weiri_copy_find_same(copy, has_claim) == NULL) {
             ask(copy);
         } else {
@@ -177,7 +171,7 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         weiri_copy_leave(copy, WEIRI_JOB_BURY, 0);
         break;
     case WEIRI_CLAIM_AWAY:
-        if (subscription_of(copy)->cluster->options.runs_unclaimed) {
+        if (copy->lane->subscription->cluster->options.runs_unclaimed) {
             admit(copy, copy->reservation->job.attempts);
         } else {
             weiri_copy_leave(copy, WEIRI_JOB_RELEASE, weiri_copy_away_seconds(copy));
@@ -196,12 +190,12 @@ static size_t number_of_key(const struct weiri_copy *copy, size_t digits)
 
 static struct weiri_list *bucket_of(const struct weiri_copy *copy)
 {
-    return &subscription_of(copy)->cluster->buckets[number_of_key(copy, 2)];
+    return &copy->lane->subscription->cluster->buckets[number_of_key(copy, 2)];
 }
 
 static struct weiri_done *done_of(const struct weiri_copy *copy)
 {
-    return &subscription_of(copy)->done[number_of_key(copy, 3)];
+    return &copy->lane->subscription->done[number_of_key(copy, 3)];
 }
 
 void weiri_copy_note_done(const struct weiri_copy *copy)
@@ -222,20 +216,20 @@ struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
 {
     struct weiri_copy *found = NULL;
     const struct weiri_list *end = bucket_of(copy);
-    weiri_mutex_lock(&subscription_of(copy)->cluster->mutex);
+    weiri_mutex_lock(&copy->lane->subscription->cluster->mutex);
     for (struct weiri_list *link = end->next; link != end && found == NULL; link = link->next) {
         struct weiri_copy *other = WEIRI_CONTAINER(link, struct weiri_copy, same);
         if (is_wanted(other) && strcmp(other->claim.key, copy->claim.key) == 0) {
             found = other;
         }
     }
-    weiri_mutex_unlock(&subscription_of(copy)->cluster->mutex);
+    weiri_mutex_unlock(&copy->lane->subscription->cluster->mutex);
     return found;
 }
 
 static void ask(struct weiri_copy *copy)
 {
-    struct weiri_cluster *cluster = subscription_of(copy)->cluster;
+    struct weiri_cluster *cluster = copy->lane->subscription->cluster;
     copy->is_asking = true;
     copy->claim.verb = WEIRI_CLAIM;
     copy->claim.token = ++cluster->claim_token;
@@ -247,7 +241,7 @@ static void ask(struct weiri_copy *copy)
 
 void weiri_copy_claim(struct weiri_copy *copy)
 {
-    struct weiri_cluster *cluster = subscription_of(copy)->cluster;
+    struct weiri_cluster *cluster = copy->lane->subscription->cluster;
     weiri_copy_go_on(copy);
     if (cluster->claims == NULL) {
         admit(copy, copy->reservation->job.attempts);
@@ -273,7 +267,7 @@ static void learned(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(command, struct weiri_copy, command);
-    int64_t now = weiri_cluster_now(subscription_of(copy)->cluster);
+    int64_t now = weiri_cluster_now(copy->lane->subscription->cluster);
     struct weir_job *job = &copy->reservation->job;
     if (delivery != WEIRI_ANSWERED || reply->kind != WEIRI_OK_BODY ||
         !weiri_job_stats_read(reply->body, reply->body_size, now, &copy->facts, job)) {

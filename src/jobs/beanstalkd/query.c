@@ -200,13 +200,12 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size)
                        "%s%.60s: JOB_TOO_BIG: %zu bytes with the run time, expected %" PRIu64
                        " at most",
                        separator, name, put->prefix_size + put->body_size, query->id);
-    } else if (query->delivery == WEIRI_ANSWERED) {
-        (void)snprintf(text + used, size - used, "%s%.60s: %s", separator, name,
-                       weiri_reply_name(query->kind));
-    } else {
-        (void)snprintf(text + used, size - used, "%s%.60s: %s: %s", separator, name,
-                       query->delivery == WEIRI_LOST ? "sent, no answer" : "not sent", query->why);
+        return;
     }
+    const char *what = query->delivery == WEIRI_ANSWERED ? weiri_reply_name(query->kind)
+                       : query->delivery == WEIRI_LOST   ? "sent, no answer: "
+                                                         : "not sent: ";
+    (void)snprintf(text + used, size - used, "%s%.60s: %s%s", separator, name, what, query->why);
 }
 
 size_t weiri_queries_away(const struct weiri_queries *queries, char *text, size_t size)

@@ -23,17 +23,22 @@ static bool next_line(const char *body, size_t size, size_t *offset, const char 
     return true;
 }
 
-/* Takes the quotes off a value. */
-static void unquote(const char **value, size_t *size)
+/* Copies a value without its quotes. False: it does not fit, or has a NUL. */
+static bool copy(const char *value, size_t size, char *text, size_t text_size)
 {
-    if (*size >= 2 && (*value)[0] == '"' && (*value)[*size - 1] == '"') {
-        (*value)++;
-        *size -= 2;
+    if (size >= 2 && value[0] == '"' && value[size - 1] == '"') {
+        value++;
+        size -= 2;
     }
+    if (size >= text_size || memchr(value, '\0', size) != NULL) {
+        return false;
+    }
+    memcpy(text, value, size);
+    text[size] = '\0';
+    return true;
 }
 
-static bool find(const char *body, size_t size, const char *name, const char **ret_value,
-                 size_t *ret_size)
+bool weiri_stats_text(const char *body, size_t size, const char *name, char *text, size_t text_size)
 {
     size_t length = strlen(name);
     size_t offset = 0;
@@ -42,10 +47,7 @@ static bool find(const char *body, size_t size, const char *name, const char **r
     while (next_line(body, size, &offset, &line, &line_size)) {
         if (line_size > length + 1 && memcmp(line, name, length) == 0 && line[length] == ':' &&
             line[length + 1] == ' ') {
-            *ret_value = line + length + 2;
-            *ret_size = line_size - length - 2;
-            unquote(ret_value, ret_size);
-            return true;
+            return copy(line + length + 2, line_size - length - 2, text, text_size);
         }
     }
     return false;
@@ -53,21 +55,9 @@ static bool find(const char *body, size_t size, const char *name, const char **r
 
 bool weiri_stats_number(const char *body, size_t size, const char *name, uint64_t *ret_number)
 {
-    const char *value;
-    size_t length;
-    return find(body, size, name, &value, &length) && weiri_number_read(value, length, ret_number);
-}
-
-bool weiri_stats_text(const char *body, size_t size, const char *name, char *text, size_t text_size)
-{
-    const char *value;
-    size_t length;
-    if (!find(body, size, name, &value, &length) || length >= text_size) {
-        return false;
-    }
-    memcpy(text, value, length);
-    text[length] = '\0';
-    return true;
+    char text[24];
+    return weiri_stats_text(body, size, name, text, sizeof(text)) &&
+           weiri_number_read(text, strlen(text), ret_number);
 }
 
 bool weiri_stats_next_tube(const char *body, size_t size, size_t *offset,
@@ -76,18 +66,10 @@ bool weiri_stats_next_tube(const char *body, size_t size, size_t *offset,
     const char *line;
     size_t length;
     while (next_line(body, size, offset, &line, &length)) {
-        if (length <= 2 || line[0] != '-' || line[1] != ' ') {
-            continue;
-        }
-        const char *value = line + 2;
-        length -= 2;
-        unquote(&value, &length);
-        if (length <= WEIR_TUBE_SIZE_MAX) {
-            memcpy(tube, value, length);
-            tube[length] = '\0';
-            if (strlen(tube) == length && weir_tube_check(tube, NULL) == WEIR_OK) {
-                return true;
-            }
+        if (length > 2 && line[0] == '-' && line[1] == ' ' &&
+            copy(line + 2, length - 2, tube, WEIR_TUBE_SIZE_MAX + 1) &&
+            weir_tube_check(tube, NULL) == WEIR_OK) {
+            return true;
         }
     }
     return false;
