@@ -183,10 +183,11 @@ static const char *read_value(const struct part *part, const char *value)
                                     : "a duration such as 5s";
         }
         *part->time = time == 0 ? WEIR_FOREVER : time;
-    } else {
+    } else if (part->is_run != NULL) {
         *part->is_run = strcmp(value, "run") == 0;
-        return *part->is_run || strcmp(value, "wait") == 0 ? NULL
-                                                           : "claims_away=wait or claims_away=run";
+        if (!*part->is_run && strcmp(value, "wait") != 0) {
+            return "claims_away=wait or claims_away=run";
+        }
     }
     return NULL;
 }

@@ -153,15 +153,6 @@ void weiri_conn_fail_errno(struct weiri_conn *conn, int64_t now_ns, const char *
 
 /* --- connecting --- */
 
-static void begin_greeting(struct weiri_conn *conn, int64_t now_ns)
-{
-    conn->state = WEIRI_CONN_GREETING;
-    conn->step_limit_ns = weiri_time_add(now_ns, conn->config.time_limit_ns);
-    conn->generation++;
-    conn->greeting = conn->config.watched == NULL ? WEIRI_STATS : WEIRI_WATCH;
-    (void)snprintf(conn->used, sizeof(conn->used), "%s", WEIRI_DEFAULT_TUBE);
-}
-
 /* Tries the addresses from conn->address on. error: of the one before. */
 static void try_addresses(struct weiri_conn *conn, int64_t now_ns, int error)
 {
@@ -195,7 +186,11 @@ static void connected(struct weiri_conn *conn, int64_t now_ns)
         error = errno;
     }
     if (error == 0) {
-        begin_greeting(conn, now_ns);
+        conn->state = WEIRI_CONN_GREETING;
+        conn->step_limit_ns = weiri_time_add(now_ns, conn->config.time_limit_ns);
+        conn->generation++;
+        conn->greeting = conn->config.watched == NULL ? WEIRI_STATS : WEIRI_WATCH;
+        (void)snprintf(conn->used, sizeof(conn->used), "%s", WEIRI_DEFAULT_TUBE);
         return;
     }
     (void)close(conn->fd);

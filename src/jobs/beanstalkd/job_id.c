@@ -110,19 +110,6 @@ bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, siz
     return true;
 }
 
-static const char *read_body(const struct weiri_cluster *cluster, const char *tube,
-                             const char *body, size_t size, int64_t *ret_run_at_ns,
-                             size_t *ret_prefix_size)
-{
-    if (body == NULL) {
-        return "its body is longer than this broker's body_size_max";
-    }
-    if (!weiri_stamp_read(body, size, ret_run_at_ns, ret_prefix_size)) {
-        return "its body does not begin with a run time and a slash";
-    }
-    return weiri_mac_read(&cluster->keys, tube, body, size, ret_prefix_size);
-}
-
 const char *weiri_shown_read(const struct weiri_cluster *cluster, const char *endpoint,
                              const char *tube, uint64_t number, const char *body, size_t size,
                              struct weiri_shown *ret_shown)
@@ -130,7 +117,14 @@ const char *weiri_shown_read(const struct weiri_cluster *cluster, const char *en
     struct weiri_shown *shown = ret_shown;
     struct weir_job *job = &shown->job;
     size_t prefix = 0;
-    const char *why = read_body(cluster, tube, body, size, &job->run_at_ns, &prefix);
+    const char *why;
+    if (body == NULL) {
+        why = "its body is longer than this broker's body_size_max";
+    } else if (!weiri_stamp_read(body, size, &job->run_at_ns, &prefix)) {
+        why = "its body does not begin with a run time and a slash";
+    } else {
+        why = weiri_mac_read(&cluster->keys, tube, body, size, &prefix);
+    }
     weiri_claim_key(body, size, shown->key);
     shown->id.text[0] = '\0';
     (void)weiri_id_add(&shown->id, endpoint, tube, number, shown->key); /* one copy fits */

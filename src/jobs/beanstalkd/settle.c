@@ -142,15 +142,6 @@ static bool is_looking(const struct weiri_copy *copy)
     return copy->is_early && copy->look_ns != 0;
 }
 
-/* A job is done: its other copies that are held back here are deleted. */
-static void delete_others(const struct weiri_copy *done)
-{
-    struct weiri_copy *copy;
-    while ((copy = weiri_copy_find_same(done, is_looking)) != NULL) {
-        weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
-    }
-}
-
 /* What Redis says of a claim decides: a consumer is answered, and the node is told without it. A
  * job that Redis knows as done or buried is deleted or buried by the finder of a copy. */
 static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, int64_t number)
@@ -172,7 +163,11 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
         copy->delay_s = weiri_copy_away_seconds(copy);
     } else if (told == WEIRI_CLAIM_MINE && copy->event == WEIRI_JOB_DONE) {
         weiri_copy_note_done(copy);
-        delete_others(copy);
+        /* Its other copies that are held back here are deleted. */
+        struct weiri_copy *other;
+        while ((other = weiri_copy_find_same(copy, is_looking)) != NULL) {
+            weiri_copy_leave(other, WEIRI_JOB_DONE, 0);
+        }
     } else if (told != WEIRI_CLAIM_MINE && told != WEIRI_CLAIM_AWAY && !is_touch) {
         /* Another took it when this claim's lease ended, and settles it. */
         copy->event = told == WEIRI_CLAIM_DONE     ? WEIRI_JOB_DONE
