@@ -38,9 +38,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick_ids(weir_broker *broke
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
-/** Buries jobs that are delayed or ready. reason is kept, cut to WEIR_REASON_SIZE; a cluster keeps
- * none. NULL: that of a failure stays, or of a job that never ran: "an operator buried it".
- * ret_statuses has WEIR_ESTATE too, for a job that is buried already. Errors: as
+/** Buries jobs that are delayed or ready. reason is kept, cut to WEIR_REASON_SIZE, by a broker with
+ * WEIR_CAN_REASONS. NULL: that of a failure stays, or of a job that never ran: "an operator buried
+ * it". ret_statuses has WEIR_ESTATE too, for a job that is buried already. Errors: as
  * weir_broker_remove_ids(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,

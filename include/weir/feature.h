@@ -12,7 +12,8 @@
 WEIR_BEGIN_DECLS
 
 /** What some brokers have and others have not: X(name, text). A call that needs what its broker has
- * not is WEIR_ENOTSUP, and `ret_error` says "a SCHEME: broker has no TEXT". */
+ * not is WEIR_ENOTSUP, and `ret_error` says "a SCHEME: broker has no TEXT". No call needs the last
+ * two: without REASONS they are not kept, and without SINGLE_RUNS each copy of a job may run. */
 #define WEIR_FEATURE_MAP(X)                                                                        \
     X(KEYS, "keys of jobs")                                                                        \
     X(GROUPS, "groups of jobs")                                                                    \
@@ -29,7 +30,10 @@ WEIR_BEGIN_DECLS
     X(DURABILITY, "durability of its own: that is its servers'")                                   \
     X(BACKUP, "backup: its servers have the copies")                                               \
     X(REPAIR, "file to repair, shrink or share")                                                   \
-    X(NODES, "servers")
+    X(NODES, "servers")                                                                            \
+    X(PRIORITIES, "priorities below -2")                                                           \
+    X(REASONS, "reasons of buried jobs: it has no claims")                                         \
+    X(SINGLE_RUNS, "single runs of jobs: it has no claims, so that each copy runs")
 
 /** A feature of a broker. */
 enum weir_feature {
@@ -38,8 +42,10 @@ enum weir_feature {
 #undef WEIR_FEATURE_ENUM
 };
 
-/** Whether a broker has a feature; false of NULL and of an unknown feature. Thread-safe; does not
- * block; also in a child. */
+/** Whether a broker has a feature: what brokers of its scheme have, but of a cluster without
+ * `claims` neither REASONS nor, where jobs have copies, SINGLE_RUNS. What another way to open it
+ * would allow (read-only, not shared) it has. False of NULL and of an unknown feature. Thread-safe;
+ * does not block; also in a child. */
 WEIR_API WEIR_NODISCARD bool weir_broker_can(const weir_broker *broker, enum weir_feature feature);
 
 /** What a field of a job is. */

@@ -22,7 +22,7 @@ static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops, &we
 
 bool weir_broker_can(const weir_broker *broker, enum weir_feature feature)
 {
-    return broker != NULL && (uint32_t)feature < 32 && (broker->ops->can >> feature & 1) != 0;
+    return broker != NULL && (uint32_t)feature < 32 && (broker->config.can >> feature & 1) != 0;
 }
 
 bool weiri_broker_is_ours(const weir_broker *broker)
@@ -114,24 +114,15 @@ static enum weir_status make_broker(const struct weir_broker_options *options,
     return WEIR_OK;
 }
 
-static enum weir_status check_cluster_options(const weir_broker *broker,
-                                              struct weir_error *ret_error)
-{
-    if ((broker->config.flags & WEIR_BROKER_SHARED) != 0) {
-        return weiri_can_check(broker->ops, WEIRI_CAN(REPAIR), ret_error);
-    }
-    return broker->config.durability == WEIR_DURABILITY_DEFAULT
-               ? WEIR_OK
-               : weiri_can_check(broker->ops, WEIRI_CAN(DURABILITY), ret_error);
-}
-
 /* Opens a store at a parsed URL. */
 static enum weir_status open_store(weir_broker *broker, const struct weiri_url *url,
                                    struct weir_error *ret_error)
 {
     struct weiri_broker_config *config = &broker->config;
-    if (broker->ops != &weiri_sqlite_ops) {
-        enum weir_status status = check_cluster_options(broker, ret_error);
+    uint32_t needs = (config->flags & WEIR_BROKER_SHARED) != 0 ? WEIRI_CAN(REPAIR) : 0;
+    needs |= config->durability != WEIR_DURABILITY_DEFAULT ? WEIRI_CAN(DURABILITY) : 0;
+    enum weir_status status = weiri_can_check(config, needs, ret_error);
+    if (status != WEIR_OK || broker->ops != &weiri_sqlite_ops) {
         return status == WEIR_OK
                    ? broker->ops->open(url->location, config, &broker->store, ret_error)
                    : status;
@@ -163,6 +154,8 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
     status = weiri_url_parse(url, &parts, ret_error);
     if (status == WEIR_OK) {
         broker->ops = find_backend(&parts);
+        broker->config.scheme = broker->ops->scheme;
+        broker->config.can = broker->ops->can;
         status = open_store(broker, &parts, ret_error);
     }
     if (status != WEIR_OK) {
@@ -226,7 +219,7 @@ enum weir_status weiri_broker_enter(const weir_broker *broker, uint32_t needs,
     if ((needs & WEIRI_WRITES) != 0 && (broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {
         return weiri_fail(ret_error, WEIR_EACCESS, "the broker was opened read-only");
     }
-    return weiri_can_check(broker->ops, needs & ~WEIRI_WRITES, ret_error);
+    return weiri_can_check(&broker->config, needs & ~WEIRI_WRITES, ret_error);
 }
 
 enum weir_status weiri_broker_enter_for(const weir_broker *broker, uint32_t needs, const char *name,
@@ -299,7 +292,7 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
         status = weiri_put_normalize(broker, options, ret_put, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_put_check_can(broker->ops, ret_put, ret_error);
+        status = weiri_put_check_can(&broker->config, ret_put, ret_error);
     }
     const char *unique = weiri_put_unique(ret_put);
     if (status == WEIR_OK && unique != NULL && count > 1) {

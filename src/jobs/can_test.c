@@ -35,6 +35,9 @@ static bool has(const struct weiri_broker_ops *ops, enum weir_feature feature)
     case WEIR_CAN_RESERVED:
     case WEIR_CAN_MOVE_IDS:
     case WEIR_CAN_DURABILITY:
+    case WEIR_CAN_PRIORITIES:
+    case WEIR_CAN_REASONS:
+    case WEIR_CAN_SINGLE_RUNS:
         break;
     }
     return (ops->can >> feature & 1) != 0;
@@ -59,21 +62,34 @@ TEST(functions, "a backend has the functions of its features, and no others")
     }
 }
 
-static weir_broker *open_cluster(void)
+static weir_broker *open_cluster(const char *parts)
 {
+    char url[128];
     weir_broker *broker = NULL;
-    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1?replicas=1", NULL, &broker, NULL),
-                 WEIR_OK);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:1,127.0.0.1:2?%s", parts);
+    CHECK_STATUS(weir_broker_open(url, NULL, &broker, NULL), WEIR_OK);
     return broker;
 }
 
-TEST(told, "a broker tells its features; NULL has none, and an unknown feature is none")
+TEST(told, "a broker tells its features, which are those of its kind, or less by its URL; NULL has "
+           "none, and an unknown feature is none")
 {
-    weir_broker *broker = open_cluster();
-    for (size_t i = 0; i < FEATURE_COUNT; i++) {
-        CHECK(weir_broker_can(broker, (enum weir_feature)i) == (i == WEIR_CAN_NODES));
-        CHECK(!weir_broker_can(NULL, (enum weir_feature)i));
+    static const struct {
+        const char *parts;
+        uint32_t can;
+    } rows[] = {{"claims=redis://127.0.0.1:1",
+                 WEIRI_CAN(NODES) | WEIRI_CAN(REASONS) | WEIRI_CAN(SINGLE_RUNS)},
+                {"replicas=2", WEIRI_CAN(NODES)},
+                {"replicas=1", WEIRI_CAN(NODES) | WEIRI_CAN(SINGLE_RUNS)}};
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        weir_broker *broker = open_cluster(rows[r].parts);
+        for (size_t i = 0; i < FEATURE_COUNT; i++) {
+            CHECK(weir_broker_can(broker, (enum weir_feature)i) == ((rows[r].can >> i & 1) != 0));
+            CHECK(!weir_broker_can(NULL, (enum weir_feature)i));
+        }
+        CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
     }
+    weir_broker *broker = open_cluster("replicas=1");
     CHECK(!weir_broker_can(broker, (enum weir_feature)FEATURE_COUNT));
     CHECK(!weir_broker_can(broker, (enum weir_feature) - 1));
     CHECK(!weir_broker_can(broker, (enum weir_feature)(32 + WEIR_CAN_NODES)));
@@ -180,7 +196,12 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
         CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_ENOTSUP);
         CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, error), WEIR_ENOTSUP);
         break;
+    case WEIR_CAN_PRIORITIES:
+        check_put(broker, &(struct weir_put_options){.priority = -3}, error);
+        break;
     case WEIR_CAN_NODES:
+    case WEIR_CAN_REASONS:
+    case WEIR_CAN_SINGLE_RUNS:
         break;
     }
 }
@@ -188,12 +209,13 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
 TEST(refused,
      "what a cluster has not it refuses with the words of its features, and asks no server")
 {
-    weir_broker *broker = open_cluster();
+    weir_broker *broker = open_cluster("replicas=1");
     for (size_t i = 0; i < FEATURE_COUNT; i++) {
-        if (i != WEIR_CAN_NODES) {
+        if (i != WEIR_CAN_NODES && i != WEIR_CAN_REASONS && i != WEIR_CAN_SINGLE_RUNS) {
             struct weir_error error = {0};
             char expected[sizeof(error.text)];
-            (void)snprintf(expected, sizeof(expected), "a beanstalk: broker has no %s", texts[i]);
+            (void)snprintf(expected, sizeof(expected), "%sa beanstalk: broker has no %s",
+                           i == WEIR_CAN_PRIORITIES ? "priority -3: " : "", texts[i]);
             be_refused(broker, (enum weir_feature)i, &error);
             CHECK_STRING(error.text, expected);
         }

@@ -246,6 +246,46 @@ TEST(nodes, "every server is told of with its state, its binlog and its jobs; on
     servers_end(&servers);
 }
 
+static int keep_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s", job->reason);
+    return 0;
+}
+
+static int note_claims(const struct weir_finding *finding, void *arg)
+{
+    *(bool *)arg = *(bool *)arg || strcmp(finding->name, "claims") == 0;
+    CHECK((finding->level == WEIR_FINDING_NOTE) == (strcmp(finding->name, "claims") == 0));
+    return 0;
+}
+
+TEST(without_claims, "a cluster without claims keeps no reason, says that it cannot, and its check "
+                     "tells that each copy runs; with claims it keeps it")
+{
+    static const char *const parts[] = {"", "claims=REDIS"};
+    struct servers servers;
+    servers_start(&servers);
+    for (int has_claims = 0; has_claims < 2; has_claims++) {
+        weir_broker *broker = open_on(&servers, parts[has_claims]);
+        char reason[WEIR_REASON_SIZE] = "";
+        bool is_told = false;
+        enum weir_status status;
+        struct weir_error error;
+        struct weir_job_id id = put(broker, 0);
+        const char *text = id.text;
+        CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "not today", &status, &error), WEIR_OK);
+        CHECK_STATUS(status, WEIR_OK);
+        CHECK_STATUS(weir_broker_peek_id(broker, text, keep_reason, reason, &error), WEIR_OK);
+        CHECK_STRING(reason, has_claims ? "not today" : "");
+        CHECK_INT(weir_broker_can(broker, WEIR_CAN_REASONS), ==, has_claims);
+        CHECK_INT(weir_broker_can(broker, WEIR_CAN_SINGLE_RUNS), ==, has_claims);
+        CHECK_STATUS(weir_broker_check(broker, note_claims, &is_told, &error), WEIR_OK);
+        CHECK_INT(is_told, ==, !has_claims);
+        weir_broker_close(broker);
+    }
+    servers_end(&servers);
+}
+
 struct found {
     char names[512]; /* of findings, with their subject behind it */
     const char *only;

@@ -119,6 +119,11 @@ enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
     struct weiri_cluster *cluster = store;
     struct cluster_check nodes = {.cluster = cluster, .check = check};
     struct weiri_queries queries;
+    if ((cluster->config->can & WEIRI_CAN(SINGLE_RUNS)) == 0) {
+        (void)weiri_find(check, "claims", WEIR_FINDING_NOTE, "cluster",
+                         "add claims=redis://HOST to the URL, if a job is to run once",
+                         "it has no claims: each copy of a job runs, and no reason is kept");
+    }
     enum weir_status status = weiri_cluster_nodes(store, check_node, &nodes, ret_error);
     if (status != WEIR_OK || check->is_over) {
         return status;

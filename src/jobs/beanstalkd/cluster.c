@@ -353,6 +353,11 @@ static enum weir_status open_cluster(const char *location, struct weiri_broker_c
         return status;
     }
     config->late_ns = cluster->options.late_ns;
+    if (cluster->claims == NULL) {
+        config->can &= cluster->options.replicas == 1
+                           ? ~WEIRI_CAN(REASONS)
+                           : ~(WEIRI_CAN(REASONS) | WEIRI_CAN(SINGLE_RUNS));
+    }
     *ret_store = cluster;
     return WEIR_OK;
 }
@@ -370,7 +375,7 @@ static void close_cluster(void *store)
 
 const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .scheme = "beanstalk",
-    .can = WEIRI_CAN(NODES),
+    .can = WEIRI_CAN(NODES) | WEIRI_CAN(REASONS) | WEIRI_CAN(SINGLE_RUNS),
     .open = open_cluster,
     .close = close_cluster,
     .now = weiri_cluster_now,

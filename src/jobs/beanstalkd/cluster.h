@@ -236,7 +236,7 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
                           struct weiri_job_stats *ret_facts, struct weir_job *ret_job);
 
 /* Priorities as go-queue's dq has them: weir's 0 is its usual 2. */
-#define WEIRI_PRIORITY_OFFSET 2
+#define WEIRI_PRIORITY_OFFSET (-WEIRI_PRIORITY_LEAST)
 
 /* The operations: functions of struct weiri_broker_ops. */
 WEIRI_OP(put, weiri_cluster_put);

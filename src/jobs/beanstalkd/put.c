@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Redundant puts. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +53,6 @@ static enum weir_status prepare(struct put_call *call, const struct weiri_put *p
     if (delay > UINT32_MAX || ttr > UINT32_MAX) {
         return weiri_fail(ret_error, WEIR_ERANGE, "%s is longer than beanstalkd's 2^32 seconds",
                           delay > UINT32_MAX ? "the delay" : "ttr_ns");
-    }
-    if (put->priority < -WEIRI_PRIORITY_OFFSET) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP,
-                          "priority %" PRId32 ": a beanstalkd cluster has none below -%d",
-                          put->priority, WEIRI_PRIORITY_OFFSET);
     }
     struct weir_job_id id = {""};
     for (size_t i = 0; i < call->cluster->options.replicas; i++) {

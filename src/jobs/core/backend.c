@@ -15,13 +15,13 @@ static const char *const features[] = {
 #undef FEATURE_TEXT
 };
 
-enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, uint32_t needs,
+enum weir_status weiri_can_check(const struct weiri_broker_config *config, uint32_t needs,
                                  struct weir_error *ret_error)
 {
-    uint32_t missing = needs & ~ops->can;
+    uint32_t missing = needs & ~config->can;
     return missing == 0 ? WEIR_OK
-                        : weiri_fail(ret_error, WEIR_ENOTSUP, "a %s: broker has no %s", ops->scheme,
-                                     features[__builtin_ctz(missing)]);
+                        : weiri_fail(ret_error, WEIR_ENOTSUP, "a %s: broker has no %s",
+                                     config->scheme, features[__builtin_ctz(missing)]);
 }
 
 enum weir_status weiri_put_blame(const struct weiri_put *put, size_t body, enum weir_status status,

@@ -36,7 +36,10 @@ struct weiri_broker_config {
     void *now_arg;
     int64_t (*lease_now)(void *arg); /* of now_arg, too */
     char boot[WEIRI_BOOT_SIZE];
-    /* Set by open(): how late any job may be found without being buried for it; 0: any time. */
+    /* The table's; open() takes away from `can` what this broker cannot, and sets late_ns: how late
+     * any job may be found without being buried for it; 0: any time. */
+    const char *scheme;
+    uint32_t can;
     int64_t late_ns;
 };
 
@@ -264,7 +267,7 @@ enum weiri_transaction_step {
 
 struct weiri_broker_ops {
     const char *scheme;
-    uint32_t can; /* WEIRI_CAN() of its features */
+    uint32_t can; /* WEIRI_CAN() of the features that one of its brokers may have */
     enum weir_status (*open)(const char *location, struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);
@@ -296,9 +299,7 @@ struct weiri_broker_ops {
     enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
                               struct weir_error *ret_error);
 
-    /* Tells of its findings with weiri_find(). */
     enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
-    /* With BACKUP or REPAIR. */
     enum weir_status (*care)(void *store, struct weiri_care *care, struct weir_error *ret_error);
     /* Moves jobs to another broker (jobs/core/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
@@ -347,9 +348,9 @@ struct weiri_side {
     const struct weiri_broker_config *config;
 };
 
-/* WEIR_ENOTSUP: the backend has not one of the features, which are WEIRI_CAN()s. Every refusal of
+/* WEIR_ENOTSUP: the broker has not one of the features, which are WEIRI_CAN()s. Every refusal of
  * that kind comes from here. */
-enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, uint32_t needs,
+enum weir_status weiri_can_check(const struct weiri_broker_config *config, uint32_t needs,
                                  struct weir_error *ret_error);
 
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/fields.h"
 
+#include "base/error.h"
 #include "jobs/core/backend.h"
 
 const struct weir_job_field *weir_job_fields(void)
@@ -27,15 +28,19 @@ bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number)
     return size > 0;
 }
 
-enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
+enum weir_status weiri_put_check_can(const struct weiri_broker_config *config,
                                      const struct weiri_put *put, struct weir_error *ret_error)
 {
-    enum weir_status status = WEIR_OK;
-#define CHECK(name, kind, limit, feature)                                                          \
-    if (status == WEIR_OK && put->name != NULL && put->name[0] != '\0') {                          \
-        status = weiri_can_check(ops, 1U << (feature), ret_error);                                 \
+    struct weir_error error = {0};
+    uint32_t needs = 0;
+    if (put->priority < WEIRI_PRIORITY_LEAST &&
+        weiri_can_check(config, WEIRI_CAN(PRIORITIES), &error) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "priority %d: %s", (int)put->priority,
+                          error.text);
     }
-    WEIRI_TEXT_FIELDS(CHECK)
-    WEIRI_PUT_FIELDS(CHECK)
-    return status;
+#define NEED(name, kind, limit, feature)                                                           \
+    needs |= put->name == NULL || put->name[0] == '\0' ? 0 : 1U << (feature);
+    WEIRI_TEXT_FIELDS(NEED)
+    WEIRI_PUT_FIELDS(NEED)
+    return weiri_can_check(config, needs, ret_error);
 }

@@ -36,7 +36,8 @@
 #define WEIRI_TEXT_FIELDS(X) WEIRI_KEPT_FIELDS(X) WEIRI_UNIQUE_FIELDS(X)
 #define WEIRI_JOB_FIELDS(X) WEIRI_TEXT_FIELDS(X) WEIRI_NUMBER_FIELDS(X)
 
-#define WEIRI_EVERY (-1) /* broker keeps it */
+#define WEIRI_EVERY (-1)          /* broker keeps it */
+#define WEIRI_PRIORITY_LEAST (-2) /* that every broker keeps */
 /* A consumer touches a reservation after a third of its TTR, and each touch is a commit. */
 #define WEIRI_TTR_MIN_NS WEIR_MS(100)
 #define WEIRI_TTR_DEFAULT_NS WEIR_SECONDS(60)
@@ -45,13 +46,13 @@
 #define WEIRI_TEXT_MEMBER(name, kind, limit, feature) const char *name;
 
 struct weiri_put;
-struct weiri_broker_ops;
+struct weiri_broker_config;
 
 /* Reads a decimal number of size bytes. False: no digits, another byte, or more than 64 bits. */
 bool weiri_number_read(const char *text, size_t size, uint64_t *ret_number);
 
-/* WEIR_ENOTSUP: the put has a field that the backend cannot keep. */
-enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
+/* WEIR_ENOTSUP: the put has a field that the broker cannot keep. */
+enum weir_status weiri_put_check_can(const struct weiri_broker_config *config,
                                      const struct weiri_put *put, struct weir_error *ret_error);
 
 #endif

@@ -19,7 +19,7 @@ bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
 /* Whether the target knows a job that it has by its put_id. */
 static bool keeps_put_ids(const struct weiri_move *move)
 {
-    return (move->to.ops->can & WEIRI_CAN(PUT_ID)) != 0;
+    return (move->to.config->can & WEIRI_CAN(PUT_ID)) != 0;
 }
 
 /* A job with an earlier run time gets the present as its run time. */
@@ -52,7 +52,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                             move->to.config->body_size_max);
     }
     if (status == WEIR_OK) {
-        status = weiri_put_check_can(move->to.ops, &put, &error);
+        status = weiri_put_check_can(move->to.config, &put, &error);
     }
     if (status == WEIR_OK) {
         status = move->to.ops->put(move->to.store, &put, ret_id, &error);
