@@ -222,13 +222,6 @@ enum weir_status weiri_broker_enter(const weir_broker *broker, uint32_t needs,
     return weiri_can_check(&broker->config, needs & ~WEIRI_WRITES, ret_error);
 }
 
-enum weir_status weiri_broker_enter_for(const weir_broker *broker, uint32_t needs, const char *name,
-                                        bool is_given, struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter(broker, needs, ret_error);
-    return status == WEIR_OK && !is_given ? weiri_check_given(name, NULL, ret_error) : status;
-}
-
 enum weir_status weiri_broker_enter_tube(const weir_broker *broker, uint32_t needs,
                                          const char *tube, struct weir_error *ret_error)
 {

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "jobs/core/backend.h"
 #include "jobs/url.h"
 
@@ -49,8 +50,14 @@ enum weir_status weiri_broker_enter(const weir_broker *broker, uint32_t needs,
                                     struct weir_error *ret_error);
 
 /* The same, and that an argument is given, or a tube's name is one. */
-enum weir_status weiri_broker_enter_for(const weir_broker *broker, uint32_t needs, const char *name,
-                                        bool is_given, struct weir_error *ret_error);
+static inline enum weir_status weiri_broker_enter_for(const weir_broker *broker, uint32_t needs,
+                                                      const char *name, bool is_given,
+                                                      struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, needs, ret_error);
+    return status == WEIR_OK && !is_given ? weiri_check_given(name, NULL, ret_error) : status;
+}
+
 enum weir_status weiri_broker_enter_tube(const weir_broker *broker, uint32_t needs,
                                          const char *tube, struct weir_error *ret_error);
 
