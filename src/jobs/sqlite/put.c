@@ -204,7 +204,7 @@ int weiri_put_run_whole(struct weiri_store *store, void *arg)
         code = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
     }
     if (code != SQLITE_OK) {
-        struct weiri_remark ignored; /* the failure is told, and the end of the transaction asks */
+        struct weiri_remark ignored; /* the put fails, and so does what follows in it */
         (void)weiri_write_rollback(store, writer, &ignored);
     }
     return run != SQLITE_OK ? run : code;
