@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 /* Jobs that are none of a consumer's: longer than it takes, or not of weir's form. They are set
  * aside, and keep no other job of their tube waiting. */
+#define _GNU_SOURCE /* memmem */
 #include <weir/admin.h>
 #include <weir/consumer.h>
 
+#include <fcntl.h>
 #include <limits.h>
 
 #include "cluster/fake.h"
@@ -62,19 +64,25 @@ static void open_on(struct world *world, const char *url, size_t body_size_max)
     CHECK_STATUS(weir_broker_open(url, &options, &world->broker, &error), WEIR_OK);
 }
 
+static void start_node(struct world *world)
+{
+    char port[16];
+    struct server *node = &world->servers.node[0];
+    (void)snprintf(port, sizeof(port), "%d", node->port);
+    const char *const argv[] = {"beanstalkd", "-l", "127.0.0.1", "-p",      port,
+                                "-b",         ".",  "-z",        "8388608", NULL};
+    server_start(node, argv);
+}
+
 /* One node that takes long bodies. */
 static void begin(struct world *world, const char *parts, size_t body_size_max)
 {
-    char port[16];
     char url[128];
     char redis[64];
     struct server *node = &world->servers.node[0];
     node->port = test_port();
     redis_start(&world->servers);
-    (void)snprintf(port, sizeof(port), "%d", node->port);
-    const char *const argv[] = {"beanstalkd", "-l", "127.0.0.1", "-p",      port,
-                                "-b",         ".",  "-z",        "8388608", NULL};
-    server_start(node, argv);
+    start_node(world);
     (void)snprintf(redis, sizeof(redis), "&claims=redis://127.0.0.1:%d", world->servers.redis.port);
     (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1&late=0%s", node->port,
                    parts[0] != '\0' ? redis : "");
@@ -199,6 +207,39 @@ TEST(too_long, "a job that is longer than a consumer takes is buried, and those 
     begin(&world, "", 1000);
     put_big(&world, 1);
     put_ours(&world, OURS);
+    consume_all(&world);
+    CHECK_INT(world.runs, ==, OURS);
+    CHECK_INT(world.lines, ==, 1);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, 1);
+    end(&world);
+}
+
+/* Makes zeros of the last bytes of a job that a node has written, as where it is killed before the
+ * body. */
+static void zero_body(const char *body, size_t size)
+{
+    static char bytes[10 << 20];
+    int fd = open("binlog.1", O_RDWR);
+    ssize_t length = read(fd, bytes, sizeof(bytes));
+    CHECK(length > 0);
+    char *found = memmem(bytes, (size_t)length, body, size);
+    CHECK(found != NULL);
+    memset(bytes, 0, size + 2);
+    CHECK_INT(pwrite(fd, bytes, size + 2, found - bytes), ==, size + 2);
+    (void)close(fd);
+}
+
+TEST(half_written,
+     "a job that its node had not written to its end when it was killed is buried, and "
+     "those behind it run")
+{
+    struct world world = {.runs = 0};
+    begin(&world, "", 1000);
+    put_foreign(&world, 1, "1/half written", 14);
+    put_ours(&world, OURS);
+    server_end(&world.servers.node[0]);
+    zero_body("written", 7);
+    start_node(&world);
     consume_all(&world);
     CHECK_INT(world.runs, ==, OURS);
     CHECK_INT(world.lines, ==, 1);

@@ -96,7 +96,7 @@ struct weiri_reply {
     uint64_t count;
     char tube[WEIR_TUBE_SIZE_MAX + 1];
     /* RESERVED, FOUND, OK. NUL-terminated beyond body_size. NULL: a job's that is too long, and was
-     * skipped. */
+     * skipped, or that the node has not written to its end. */
     char *body;
     size_t body_size;
 };

@@ -119,7 +119,8 @@ const char *weiri_shown_read(const struct weiri_cluster *cluster, const char *en
     size_t prefix = 0;
     const char *why;
     if (body == NULL) {
-        why = "its body is longer than this broker's body_size_max";
+        why = "its body is longer than this broker's body_size_max, or its node did not write all "
+              "of it";
     } else if (!weiri_stamp_read(body, size, &job->run_at_ns, &prefix)) {
         why = "its body does not begin with a run time and a slash";
     } else {

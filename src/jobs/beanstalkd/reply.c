@@ -170,7 +170,9 @@ static enum weiri_parse feed_line(struct weiri_parser *parser, char c)
     return WEIRI_PARSE_MORE;
 }
 
-/* Copies a body with the CR LF behind it, which a NUL replaces; passes over one that is skipped. */
+/* Copies a body with the CR LF behind it, which a NUL replaces; passes over one that is skipped.
+ * Zeros in its place are what a node has that was killed while it wrote a job: that has no body,
+ * and keeps no other from being had. */
 static enum weiri_parse feed_body(struct weiri_parser *parser, const char *bytes, size_t size,
                                   size_t *ret_used)
 {
@@ -184,6 +186,12 @@ static enum weiri_parse feed_body(struct weiri_parser *parser, const char *bytes
     *ret_used = count;
     if (parser->left > 0) {
         return WEIRI_PARSE_MORE;
+    }
+    if (reply->id != 0 && bytes[count - 1] == '\0' && (end == NULL || *end == '\0')) {
+        weiri_release(parser->allocator, reply->body, WEIRI_BODY_BLOCK(reply->body_size));
+        reply->body = NULL;
+        reply->body_size = 0;
+        return WEIRI_PARSE_REPLY;
     }
     if (bytes[count - 1] != '\n' || (end != NULL && *end != '\r')) {
         return refuse(parser, "a body longer than its size");
