@@ -27,6 +27,7 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
                                  struct weir_error *ret_error)
 {
     own->config = store->config;
+    own->has_repaired = true; /* a repair does so itself */
     enum weir_status status = weiri_store_init(own, store->path, ret_error);
     if (status != WEIR_OK) {
         return status;
@@ -35,33 +36,6 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
     if (status != WEIR_OK) {
         weiri_store_fini(own);
     }
-    return status;
-}
-
-typedef int change_fn(struct weiri_store *own, void *arg);
-
-/* One transaction. */
-static enum weir_status change(struct weiri_store *own, change_fn *fn, void *arg,
-                               struct weir_error *ret_error)
-{
-    struct weiri_remark remark = {.after = NULL};
-    own->must_flush = false;
-    enum weir_status status = weiri_write_lock(own, weiri_write_limit(own), ret_error, &remark);
-    if (status == WEIR_OK) {
-        int code = weiri_write_begin(own);
-        if (code == SQLITE_OK) {
-            code = fn(own, arg);
-        }
-        status = weiri_write_end(own, code, true, ret_error, &remark);
-        if (status == WEIR_OK) {
-            weiri_write_checkpoint_if_due(own, &remark);
-        }
-        weiri_lock_file_unlock(&own->lock_file);
-    }
-    if (status == WEIR_OK && own->must_flush) {
-        status = weiri_write_flush(own, ret_error, &remark);
-    }
-    weiri_write_say(own, &remark);
     return status;
 }
 
@@ -84,6 +58,7 @@ static int rebuild(struct weiri_store *own, void *arg)
     const struct rebuilding *rebuilding = arg;
     sqlite3 *db = own->writer.db;
     uint64_t *buried = &rebuilding->counts->damaged;
+    rebuilding->counts->orphans = 0;
     int code = rebuilding->is_damaged ? weiri_repair_in_transaction(db, buried)
                                       : weiri_repair_refresh(db, buried);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]) && code == SQLITE_OK; i++) {
@@ -96,9 +71,11 @@ static int rebuild(struct weiri_store *own, void *arg)
 
 /* A stretch of jobs whose bodies are checked. */
 struct stretch {
-    struct weir_repair_counts *counts;
-    int64_t after; /* the last number that was checked */
-    size_t count;  /* result: 0: there are no more */
+    int64_t after; /* the last number that was checked before */
+    /* Results. */
+    size_t count;                    /* 0: there are no more */
+    int64_t last;                    /* the last number that was checked */
+    struct weir_repair_counts found; /* in this stretch */
 };
 
 static int is_sound(struct weiri_store *own, int64_t number, bool *ret_is_sound)
@@ -138,6 +115,7 @@ static int check_stretch(struct weiri_store *own, void *arg)
     int64_t numbers[CHECK_JOBS];
     sqlite3_stmt *statement;
     stretch->count = 0;
+    stretch->found = (struct weir_repair_counts){0};
     int code = weiri_sql_start(&own->writer, WEIRI_SQL_NEXT_JOBS,
                                WEIRI_VALUES(stretch->after, CHECK_JOBS), &statement);
     while (code == SQLITE_ROW && stretch->count < CHECK_JOBS) {
@@ -146,8 +124,8 @@ static int check_stretch(struct weiri_store *own, void *arg)
     }
     code = weiri_sql_end(statement, code);
     for (size_t i = 0; i < stretch->count && code == SQLITE_OK; i++) {
-        code = check_job(own, &tally, numbers[i], stretch->counts);
-        stretch->after = numbers[i];
+        code = check_job(own, &tally, numbers[i], &stretch->found);
+        stretch->last = numbers[i];
     }
     return code == SQLITE_OK ? weiri_tally_flush(own, &tally) : code;
 }
@@ -186,7 +164,7 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
         weiri_lock_file_unlock(&own->lock_file);
     }
     weiri_write_say(own, &remark);
-    return status == WEIR_OK ? change(own, note_stamp, NULL, ret_error) : status;
+    return status == WEIR_OK ? weiri_commit(own, note_stamp, NULL, ret_error) : status;
 }
 
 /* --- as a whole --- */
@@ -195,16 +173,18 @@ static enum weir_status repair(struct weiri_store *own, struct weir_repair_count
                                struct weir_error *ret_error)
 {
     struct rebuilding rebuilding = {counts, false};
-    struct stretch stretch = {.counts = counts, .count = 1};
-    enum weir_status status = change(own, rebuild, &rebuilding, ret_error);
+    struct stretch stretch = {.count = 1};
+    enum weir_status status = weiri_commit(own, rebuild, &rebuilding, ret_error);
     if (status == WEIR_ECORRUPT) {
-        counts->orphans = 0;
         rebuilding.is_damaged = true;
         weiri_error_clear(ret_error);
-        status = change(own, rebuild, &rebuilding, ret_error);
+        status = weiri_commit(own, rebuild, &rebuilding, ret_error);
     }
     while (status == WEIR_OK && stretch.count > 0) {
-        status = change(own, check_stretch, &stretch, ret_error);
+        status = weiri_commit(own, check_stretch, &stretch, ret_error);
+        counts->jobs += stretch.found.jobs;
+        counts->damaged += stretch.found.damaged;
+        stretch.after = stretch.last;
     }
     return status;
 }
