@@ -166,7 +166,8 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
         status = weiri_sqlite_fail(ret_error, db, code, path);
     }
     if (status == WEIR_OK) {
-        status = weiri_schema_check_header(db, path, ret_error);
+        int ignored;
+        status = weiri_schema_check_header(db, path, &ignored, ret_error);
     }
     if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER &&
         sqlite3_db_readonly(db, "main") != 0) {

@@ -268,20 +268,23 @@ int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZ
 
 /* Reads the header, or the part that exists, through SQLite: a descriptor of our own would take
  * SQLite's locks with it when closed. */
-static int read_header(sqlite3 *db, unsigned char header[WEIRI_HEADER_SIZE],
-                       sqlite3_int64 *ret_size)
+static enum weir_status read_header(sqlite3 *db, const char *path,
+                                    unsigned char header[WEIRI_HEADER_SIZE],
+                                    sqlite3_int64 *ret_size, struct weir_error *ret_error)
 {
+    int code = SQLITE_CANTOPEN;
     sqlite3_file *file = NULL;
     (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (file == NULL || file->pMethods == NULL) {
-        return SQLITE_CANTOPEN;
-    }
     memset(header, 0, WEIRI_HEADER_SIZE);
-    int code = file->pMethods->xFileSize(file, ret_size);
+    if (file != NULL && file->pMethods != NULL) {
+        code = file->pMethods->xFileSize(file, ret_size);
+    }
     if (code == SQLITE_OK && *ret_size > 0) {
         code = file->pMethods->xRead(file, header, WEIRI_HEADER_SIZE, 0);
     }
-    return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+    return code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ
+               ? WEIR_OK
+               : weiri_sqlite_fail(ret_error, db, code, path);
 }
 
 enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
@@ -289,9 +292,9 @@ enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
 {
     sqlite3_int64 size = 0;
     unsigned char header[WEIRI_HEADER_SIZE];
-    int code = read_header(db, header, &size);
-    if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, db, code, path);
+    enum weir_status status = read_header(db, path, header, &size, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     sqlite3_int64 page = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
     page = page == 1 ? 65536 : page;
@@ -317,14 +320,14 @@ static enum weir_status check_version(const char *path, int user_version,
                                 : "an earlier build made it, and it is not converted");
 }
 
-enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
+enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, int *ret_user_version,
                                            struct weir_error *ret_error)
 {
     sqlite3_int64 size = 0;
     unsigned char header[WEIRI_HEADER_SIZE];
-    int code = read_header(db, header, &size);
-    if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, db, code, path);
+    enum weir_status status = read_header(db, path, header, &size, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     if (size == 0) {
         return weiri_fail(ret_error, WEIR_ESCHEMA,
@@ -345,26 +348,22 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                           "weir store (0x%08x)",
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
-    return check_version(path, weiri_schema_header_user_version(header), ret_error);
+    *ret_user_version = weiri_schema_header_user_version(header);
+    return check_version(path, *ret_user_version, ret_error);
 }
 
 enum weir_status weiri_schema_peek(const char *path, bool must_write, int *ret_user_version,
                                    struct weir_error *ret_error)
 {
     sqlite3 *db = NULL;
-    unsigned char header[WEIRI_HEADER_SIZE] = {0};
-    sqlite3_int64 size;
     int code = sqlite3_open_v2(
         path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    code = code == SQLITE_OK ? read_header(db, header, &size) : code;
-    enum weir_status status = code == SQLITE_OK ? weiri_schema_check_header(db, path, ret_error)
-                                                : weiri_sqlite_fail(ret_error, db, code, path);
+    enum weir_status status = code == SQLITE_OK
+                                  ? weiri_schema_check_header(db, path, ret_user_version, ret_error)
+                                  : weiri_sqlite_fail(ret_error, db, code, path);
     if (status == WEIR_OK && must_write && sqlite3_db_readonly(db, "main") != 0) {
         status =
             weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
-    }
-    if (status == WEIR_OK) {
-        *ret_user_version = weiri_schema_header_user_version(header);
     }
     (void)sqlite3_close(db);
     return status;

@@ -39,14 +39,16 @@ int weiri_schema_make_indexes(sqlite3 *db);
 /* Reads the user version as of now, the log included; it may be newer than that of the header. */
 int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version);
 
-/* Checks the first bytes of an open database. SQLite does not read it, so no lock is taken and no
- * file is made. Errors: WEIR_ESCHEMA (empty, no database, another program's, another version),
- * WEIR_ECORRUPT (shorter than its header), WEIR_EIO. */
+/* Checks the first bytes of an open database, which have a user version without the log. SQLite
+ * does not read them, so no lock is taken and no file is made. Errors: WEIR_ESCHEMA (empty, no
+ * database, another program's, another version), WEIR_ECORRUPT (shorter than its header), WEIR_EIO.
+ */
 WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
+                                                          int *ret_user_version,
                                                           struct weir_error *ret_error);
 
-/* Does the same with a file, which is read through SQLite, and reads the user version in its
- * header, without the log. must_write: one that is read-only is WEIR_EACCESS. */
+/* Does the same with a file, which is read through SQLite. must_write: one that is read-only is
+ * WEIR_EACCESS. */
 WEIR_NODISCARD enum weir_status weiri_schema_peek(const char *path, bool must_write,
                                                   int *ret_user_version,
                                                   struct weir_error *ret_error);
