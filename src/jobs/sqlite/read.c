@@ -15,8 +15,8 @@
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/result.h"
 
-enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_connection **ret_reader,
-                                   struct weir_error *ret_error)
+enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_reading *ret_reading,
+                                    struct weir_error *ret_error)
 {
     weiri_mutex_lock(&store->mutex);
     struct weiri_connection *reader = store->idle_reader;
@@ -26,8 +26,7 @@ enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_conne
         const struct weir_allocator *allocator = &store->config->allocator;
         reader = weiri_alloc(allocator, sizeof(*reader));
         if (reader == NULL) {
-            (void)weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-            return WEIR_ENOMEM;
+            return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
         }
         enum weir_status status = weiri_connection_open(
             reader, store->path, WEIRI_CONNECTION_READER, store->config, ret_error);
@@ -39,7 +38,7 @@ enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_conne
             return status;
         }
     }
-    *ret_reader = reader;
+    *ret_reading = (struct weiri_reading){.store = store, .reader = reader, .is_good = true};
     return WEIR_OK;
 }
 
@@ -75,10 +74,12 @@ void weiri_reader_close(struct weiri_store *store, struct weiri_connection *read
     weiri_release(&store->config->allocator, reader, sizeof(*reader));
 }
 
-void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good)
+void weiri_reading_close(struct weiri_reading *reading)
 {
+    struct weiri_store *store = reading->store;
+    struct weiri_connection *reader = reading->reader;
     weiri_mutex_lock(&store->mutex);
-    bool is_kept = is_good && !reader->is_for_one_call && store->idle_reader == NULL;
+    bool is_kept = reading->is_good && !reader->is_for_one_call && store->idle_reader == NULL;
     if (is_kept) {
         store->idle_reader = reader;
     }
@@ -109,18 +110,6 @@ enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,
     int end = weiri_sql_run(reading->reader, WEIRI_SQL_ROLLBACK, NULL);
     reading->is_good = reading->is_good && code == SQLITE_OK && end == SQLITE_OK;
     return status;
-}
-
-enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_reading *ret_reading,
-                                    struct weir_error *ret_error)
-{
-    *ret_reading = (struct weiri_reading){.store = store, .is_good = true};
-    return weiri_reader_take(store, &ret_reading->reader, ret_error);
-}
-
-void weiri_reading_close(struct weiri_reading *reading)
-{
-    weiri_reader_give(reading->store, reading->reader, reading->is_good);
 }
 
 enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void *arg,

@@ -9,14 +9,7 @@
  * transaction sees the store as of one moment, and keeps the log from being restarted. So none is
  * open while a callback runs, which may take any time and may call anything. */
 
-/* A connection for one call: the idle one, or a new one. */
-WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
-                                                  struct weiri_connection **ret_reader,
-                                                  struct weir_error *ret_error);
-/* Keeps a connection for the next call. Closes it if one is kept already or it failed. */
-void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good);
-
-/* Closes one for good and frees it. */
+/* Closes the connection of a reader for good and frees it. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader);
 
 /* A call that reads, in one transaction or several. */
@@ -27,6 +20,8 @@ struct weiri_reading {
     bool is_good;   /* the connection may be kept */
 };
 
+/* Has the idle connection, or a new one. It is kept for the next call, unless one is kept already,
+ * or it failed. */
 WEIR_NODISCARD enum weir_status weiri_reading_open(struct weiri_store *store,
                                                    struct weiri_reading *ret_reading,
                                                    struct weir_error *ret_error);

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Schedules as they are. Each is copied inside a transaction, and told after it. */
+/* Schedules as they are. Each is copied inside a transaction of its own, and told after it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +11,8 @@
 
 /* A schedule with its texts. */
 struct copy {
+    char from[WEIR_TUBE_SIZE_MAX + 2]; /* it is the first one that is not before this name */
+    bool is_there;
     struct weir_job_schedule schedule;
     struct weir_job_id last;
     char name[WEIR_TUBE_SIZE_MAX + 1];
@@ -20,12 +22,6 @@ struct copy {
     char problem[sizeof(struct weir_error)];
     unsigned char *body; /* of body_size bytes, at least one */
 };
-
-static void release_body(struct weiri_store *store, struct copy *copy)
-{
-    weiri_release(&store->config->allocator, copy->body, copy->schedule.body_size + 1);
-    copy->body = NULL;
-}
 
 /* Copies the texts of a row. SQLITE_CORRUPT: one is longer than any that was put. */
 static int read_texts(sqlite3_stmt *statement, struct copy *copy)
@@ -108,61 +104,17 @@ static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, str
     return code;
 }
 
-/* Copies the first schedule whose name is not before from. SQLITE_DONE: there is none. */
-static int read_first(struct weiri_reading *reading, const char *from, struct copy *copy)
+/* Copies the first schedule whose name is not before from. */
+static int read_first(struct weiri_reading *reading, void *arg)
 {
+    struct copy *copy = arg;
     sqlite3_stmt *statement;
-    int code =
-        weiri_sql_start(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(from), &statement);
-    int read = code == SQLITE_ROW ? read_schedule(reading->store, statement, copy) : SQLITE_OK;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(copy->from),
+                               &statement);
+    copy->is_there = code == SQLITE_ROW;
+    int read = copy->is_there ? read_schedule(reading->store, statement, copy) : code;
     (void)weiri_sql_end(statement, code);
-    return read == SQLITE_OK ? code : read;
-}
-
-/* One transaction. WEIR_ENOTFOUND, without words: there is no such schedule. */
-static enum weir_status copy_first(struct weiri_reading *reading, const char *from,
-                                   struct copy *copy, struct weir_error *ret_error)
-{
-    copy->body = NULL;
-    enum weir_status status = weiri_reading_begin(reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    int code = read_first(reading, from, copy);
-    status = weiri_reading_end(reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
-    if (status != WEIR_OK) {
-        release_body(reading->store, copy);
-    }
-    return status == WEIR_OK && code == SQLITE_DONE ? WEIR_ENOTFOUND : status;
-}
-
-static enum weir_status look(struct weiri_reading *reading, const char *name,
-                             weir_job_schedule_fn *fn, void *arg, struct copy *copy,
-                             struct weir_error *ret_error)
-{
-    /* No name has a character that is before those of names, so the next one is at or behind the
-     * last one with that character. */
-    char from[WEIR_TUBE_SIZE_MAX + 2] = "";
-    (void)snprintf(from, sizeof(from), "%s", name == NULL ? "" : name);
-    bool is_over = false;
-    while (!is_over) {
-        enum weir_status status = copy_first(reading, from, copy, ret_error);
-        bool is_other = status == WEIR_OK && name != NULL && strcmp(name, copy->name) != 0;
-        if (name == NULL && status == WEIR_ENOTFOUND) {
-            return WEIR_OK;
-        }
-        if (status == WEIR_ENOTFOUND || is_other) {
-            release_body(reading->store, copy);
-            return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no schedule %.200s", name);
-        }
-        if (status != WEIR_OK) {
-            return status;
-        }
-        is_over = fn(&copy->schedule, arg) != 0 || name != NULL;
-        (void)snprintf(from, sizeof(from), "%s!", copy->name);
-        release_body(reading->store, copy);
-    }
-    return WEIR_OK;
+    return read;
 }
 
 enum weir_status weiri_store_schedules(void *arg, const char *name, weir_job_schedule_fn *fn,
@@ -174,11 +126,22 @@ enum weir_status weiri_store_schedules(void *arg, const char *name, weir_job_sch
     if (copy == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    struct weiri_reading reading;
-    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
-    if (status == WEIR_OK) {
-        status = look(&reading, name, fn, fn_arg, copy, ret_error);
-        weiri_reading_close(&reading);
+    (void)snprintf(copy->from, sizeof(copy->from), "%s", name == NULL ? "" : name);
+    enum weir_status status;
+    bool is_over = false;
+    while (!is_over) {
+        status = weiri_read(store, read_first, copy, ret_error);
+        bool is_found =
+            status == WEIR_OK && copy->is_there && (name == NULL || strcmp(name, copy->name) == 0);
+        if (status == WEIR_OK && name != NULL && !is_found) {
+            status = weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no schedule %.200s", name);
+        }
+        is_over = !is_found || fn(&copy->schedule, fn_arg) != 0 || name != NULL;
+        /* No name has a character that is before those of names, so the next one is at or behind
+         * the last one with that character. */
+        (void)snprintf(copy->from, sizeof(copy->from), "%s!", copy->name);
+        weiri_release(memory, copy->body, copy->schedule.body_size + 1);
+        copy->body = NULL;
     }
     weiri_release(memory, copy, sizeof(*copy));
     return status;

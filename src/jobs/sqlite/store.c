@@ -228,15 +228,15 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
 {
     bool exists = false;
     enum weir_status status = weiri_place_inspect(store->path, true, &exists, ret_error);
-    struct weiri_connection *reader = NULL;
+    struct weiri_reading reading;
     if (status == WEIR_OK) {
         status = check_stamps(store, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_reader_take(store, &reader, ret_error);
+        status = weiri_reading_open(store, &reading, ret_error);
     }
     if (status == WEIR_OK) {
-        weiri_reader_give(store, reader, true);
+        weiri_reading_close(&reading);
     }
     return status;
 }
