@@ -5,11 +5,8 @@
 #include <weir/duration.h>
 #include <weir/policy.h>
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "jobs/broker.h"
 

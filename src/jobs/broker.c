@@ -4,7 +4,6 @@
 #include "jobs/broker.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

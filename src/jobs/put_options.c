@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/time.h"
 #include "jobs/broker.h"
 
 #define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/random.h"
 #include "base/retry.h"
 #include "base/time.h"

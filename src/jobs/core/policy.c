@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/time.h"
 
 #define LATE_DEFAULT WEIR_SECONDS(1800)
 #define ALL (WEIR_POLICY_GROUP_LIMIT * 2 - 1)

@@ -10,7 +10,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/time.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/lock_holder.h"

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/store.h"
 
-#include "base/error.h"
-#include "base/time.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/write.h"
 

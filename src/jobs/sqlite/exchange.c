@@ -3,7 +3,6 @@
 /* Settling reservations and making others. */
 #include "jobs/sqlite/exchange.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
 

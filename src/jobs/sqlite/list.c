@@ -7,7 +7,6 @@
 #define _GNU_SOURCE /* memmem */
 #include <string.h>
 
-#include "base/error.h"
 #include "base/time.h"
 #include "jobs/sqlite/read.h"
 

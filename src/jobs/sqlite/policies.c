@@ -3,7 +3,6 @@
 #include "jobs/sqlite/policies.h"
 
 #include "base/error.h"
-#include "base/time.h"
 #include "jobs/core/policy.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/write.h"

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/panic.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/result.h"
 

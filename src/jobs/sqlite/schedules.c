@@ -3,10 +3,8 @@
 /* Firing schedules, and changing them. */
 #include "jobs/sqlite/exchange.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/time.h"
 #include "jobs/core/firing.h"
 #include "jobs/sqlite/body.h"
