@@ -23,7 +23,7 @@ static int settle_row(struct weiri_store *store, struct weiri_tally *tally,
                       struct weiri_settlement *settlement, struct weiri_job_row *row,
                       struct weiri_now now)
 {
-    struct weiri_policy policy = {.policy = {0}};
+    struct weiri_policy policy = {.is_changed = false};
     struct weiri_effects effects;
     size_t ignored;
     int code = weiri_settle_asks_policy(settlement)
@@ -32,8 +32,7 @@ static int settle_row(struct weiri_store *store, struct weiri_tally *tally,
     if (code != SQLITE_OK) {
         return code;
     }
-    const struct weiri_tube_record tube = {.policy = policy.policy};
-    enum weiri_write write = weiri_decide_settle(row, settlement, &tube, now, &effects);
+    enum weiri_write write = weiri_decide_settle(row, settlement, &policy.record, now, &effects);
     settlement->status = effects.status;
     code = weiri_row_write(store, tally, row, write, &effects, now);
     return code == SQLITE_OK && effects.to == WEIR_JOB_ARCHIVED
@@ -131,12 +130,21 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     return code;
 }
 
+static int save_counts(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy)
+{
+    const struct weir_tube_policy_counts *counts = &policy->counts;
+    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY,
+                                              WEIRI_VALUES(tube, (int64_t)counts->buried,
+                                                           (int64_t)counts->dropped))
+                              : SQLITE_OK;
+}
+
 static int collect(struct weiri_store *store, struct exchange_request *request,
                    struct weiri_tally *tally, struct weiri_now now)
 {
     struct weiri_exchange *exchange = request->exchange;
-    struct weiri_tube_record record = {.last_ns = 0};
     struct weiri_policy policy;
+    struct weiri_tube_record *record = &policy.record;
     int64_t tube;
     int code = weiri_tube_find(&store->writer, exchange->tube, &tube);
     if (code != SQLITE_OK) {
@@ -147,27 +155,25 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
     if (code != SQLITE_OK || exchange->wanted == 0) {
         return code;
     }
-    code = weiri_tube_pause(&store->writer, tube, now.wall_ns, &record.paused_until_ns);
+    code = weiri_policy_find(&store->writer, tube, &policy);
     if (code == SQLITE_OK) {
-        code = weiri_policy_find(&store->writer, tube, &policy);
-        record.policy = policy.policy;
+        code = weiri_tube_pause(&store->writer, tube, now.wall_ns, &record->paused_until_ns);
     }
     if (code == SQLITE_OK && !request->has_more) {
-        code =
-            promote(store, tally, tube, &record, exchange->attempts_max, now, &request->has_more);
+        code = promote(store, tally, tube, record, exchange->attempts_max, now, &request->has_more);
     }
-    if (code == SQLITE_OK && record.paused_until_ns == 0 && !request->has_more) {
+    if (code == SQLITE_OK && record->paused_until_ns == 0 && !request->has_more) {
         code = weiri_reserve(store, exchange, tally, tube, &policy, now, &request->has_more);
         exchange->next_in_ns = request->has_more ? 0 : exchange->next_in_ns;
         if (code == SQLITE_OK) {
-            code = weiri_policy_save(store, tube, &policy);
+            code = save_counts(store, tube, &policy);
         }
     }
     if (code == SQLITE_OK) {
         code = weiri_tally_flush(store, tally);
     }
     if (code == SQLITE_OK && !request->has_more && exchange->reserved_count < exchange->wanted) {
-        code = find_next_time(store, exchange, tube, &record);
+        code = find_next_time(store, exchange, tube, record);
     }
     return code;
 }

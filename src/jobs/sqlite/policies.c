@@ -14,7 +14,8 @@ enum {
 int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
                       struct weiri_policy *ret_policy)
 {
-    *ret_policy = (struct weiri_policy){.policy = {0}};
+    struct weir_tube_policy *policy = &ret_policy->record.policy;
+    *ret_policy = (struct weiri_policy){.is_changed = false};
     sqlite3_stmt *statement;
     int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, WEIRI_VALUES(tube), &statement);
     if (code == SQLITE_ROW) {
@@ -28,23 +29,15 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
         if (numbers[3] > WEIR_LATE_DROP || numbers[4] > UINT32_MAX) {
             return weiri_sql_end(statement, SQLITE_CORRUPT);
         }
-        ret_policy->policy.archive_ns = numbers[0];
-        ret_policy->policy.archive_count = (uint64_t)numbers[1];
-        ret_policy->policy.late_ns = numbers[2];
-        ret_policy->policy.late = (uint32_t)numbers[3];
-        ret_policy->policy.group_limit = (uint32_t)numbers[4];
+        policy->archive_ns = numbers[0];
+        policy->archive_count = (uint64_t)numbers[1];
+        policy->late_ns = numbers[2];
+        policy->late = (uint32_t)numbers[3];
+        policy->group_limit = (uint32_t)numbers[4];
         ret_policy->counts = (struct weir_tube_policy_counts){
             (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
     }
     return weiri_sql_end(statement, code);
-}
-
-int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy)
-{
-    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY,
-                                              WEIRI_VALUES(tube, (int64_t)policy->counts.buried,
-                                                           (int64_t)policy->counts.dropped))
-                              : SQLITE_OK;
 }
 
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
@@ -62,8 +55,8 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
         return code;
     }
     int64_t ended_ns;
-    uint64_t surplus =
-        weiri_archive_surplus(&policy.policy, policy.counts.archived, now.wall_ns, &ended_ns);
+    uint64_t surplus = weiri_archive_surplus(&policy.record.policy, policy.counts.archived,
+                                             now.wall_ns, &ended_ns);
     size_t removed = 0;
     size_t count = 0;
     surplus = surplus < limit ? surplus : limit;
@@ -81,8 +74,8 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
 
 static int merge(struct weiri_store *store, struct weiri_edit_request *request)
 {
-    struct weiri_policy found = {.policy = {0}};
-    struct weir_tube_policy *policy = &found.policy;
+    struct weiri_policy found = {.is_changed = false};
+    struct weir_tube_policy *policy = &found.record.policy;
     const char *name = request->edit->name;
     int64_t tube;
     int code = weiri_tube_find(&store->writer, name, &tube);
@@ -152,7 +145,7 @@ enum weir_status weiri_store_policy(void *arg, const char *tube,
         return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no tube %.200s", tube);
     }
     if (status == WEIR_OK) {
-        *ret_policy = look.policy.policy;
+        *ret_policy = look.policy.record.policy;
         *ret_counts = look.policy.counts;
     }
     return status;

@@ -11,7 +11,8 @@
 /* Policies of tubes, as transactions use them. Functions that return int return SQLite's codes. */
 
 struct weiri_policy {
-    struct weir_tube_policy policy; /* all zero where the tube has none */
+    struct weiri_tube_record
+        record; /* with the pause; the policy is zero where the tube has none */
     struct weir_tube_policy_counts counts;
     bool is_changed; /* to be saved: the counts of late jobs */
 };
@@ -19,8 +20,6 @@ struct weiri_policy {
 /* Reads the policy of a tube. */
 int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
                       struct weiri_policy *ret_policy);
-/* Writes what has changed. */
-int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy);
 
 /* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
  * kept no longer. ret_count: how many. */

@@ -123,14 +123,14 @@ static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_now now)
 {
     struct weiri_reservation *reservation = pick->reservation;
-    const struct weiri_tube_record tube = {.policy = policy->policy};
+    const struct weiri_tube_record *tube = &policy->record;
     struct weiri_effects effects = {.status = WEIR_OK};
     enum weiri_write write = WEIRI_NOTHING;
     int64_t running;
-    int code = count_running(store, &tube.policy, pick, &running);
+    int code = count_running(store, &tube->policy, pick, &running);
     if (code == SQLITE_OK) {
         pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;
-        write = weiri_decide_reserve(&pick->row, reservation != NULL, (uint64_t)running, &tube,
+        write = weiri_decide_reserve(&pick->row, reservation != NULL, (uint64_t)running, tube,
                                      store->owner, now, &effects);
         code = effects.status == WEIR_OK
                    ? weiri_row_write(store, tally, &pick->row, write, &effects, now)
@@ -167,7 +167,7 @@ int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
         struct pick picks[PICK_MAX];
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
-        code = pick(store, exchange, tube, policy->policy.group_limit, limit, picks, &count);
+        code = pick(store, exchange, tube, policy->record.policy.group_limit, limit, picks, &count);
         picked += count;
         for (size_t i = 0; i < count; i++) {
             if (code == SQLITE_OK) {
