@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* What puts and workers do to a job while it is moved, and one store by two names. */
+#include <weir/admin.h>
 #include <weir/move.h>
 #include <weir/policy.h>
 
@@ -88,6 +89,61 @@ TEST(both_are_faster,
     jobs_free_one(from, both.job);
     weir_broker_close(from);
     weir_broker_close(to);
+}
+
+static int move_to_another_tube(enum weir_move_step step, const struct weir_move_counts *counts,
+                                void *from)
+{
+    const char *id = "1";
+    enum weir_status result = WEIR_OK;
+    (void)counts;
+    if (step == WEIR_MOVE_PUT) {
+        CHECK_STATUS(weir_broker_move_ids(from, &id, 1, "other", &result, NULL), WEIR_OK);
+    }
+    CHECK_STATUS(result, WEIR_OK);
+    return 0;
+}
+
+TEST(to_another_tube, "a job that an operator moves to another tube meanwhile stays there")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    (void)jobs_put(from, "t", "x", NULL);
+    CHECK_INT(move(from, to, move_to_another_tube, from).left, ==, 1);
+    CHECK_COUNTS(from, "other", 0, 1, 0, 0);
+    CHECK_COUNTS(to, "t", 0, 0, 0, 0);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+struct pair {
+    weir_broker *from;
+    weir_broker *to;
+};
+
+static int move_back(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    struct pair *pair = arg;
+    struct weir_error error;
+    (void)counts;
+    if (step == WEIR_MOVE_PUT) {
+        CHECK_STATUS(weir_broker_move(pair->to, pair->from, "t", NULL, NULL, NULL, &error),
+                     WEIR_EBUSY);
+        CHECK(strstr(error.text, "moves jobs out of or into") != NULL);
+    }
+    return 0;
+}
+
+TEST(back_at_once, "a move back while the first one goes on is refused, and loses nothing")
+{
+    struct pair pair = {jobs_store_open("from.db", &wall), jobs_store_open("to.db", &wall)};
+    (void)jobs_put(pair.from, "t", "x", NULL);
+    CHECK_INT(move(pair.from, pair.to, move_back, &pair).moved, ==, 1);
+    CHECK_COUNTS(pair.from, "t", 0, 0, 0, 0);
+    CHECK_COUNTS(pair.to, "t", 0, 1, 0, 0);
+    CHECK_INT(move(pair.to, pair.from, NULL, NULL).moved, ==, 1);
+    weir_broker_close(pair.from);
+    weir_broker_close(pair.to);
 }
 
 TEST(into_itself, "a store has many names: a move from it to itself is refused, and loses nothing")

@@ -164,8 +164,9 @@ struct weiri_care {
 struct weiri_change {
     enum weiri_job_event event;    /* remove, kick or set aside; reschedule, moved away */
     const char *const *ids;        /* NULL: a kick of the tube's buried jobs, at most count */
-    const char *const *identities; /* NULL, or what each must have, or is not found */
-    const int64_t *run_times_ns;   /* with identities: the same of its run time */
+    const char *const *identities; /* NULL, or what each must have, or is not found: */
+    const int64_t *run_times_ns;   /* also its run time, */
+    const char *listed_in;         /* and its tube */
     size_t count;
     const char *reason; /* set aside; NULL: none */
     int64_t run_at_ns;  /* reschedule */

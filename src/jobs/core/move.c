@@ -94,9 +94,10 @@ struct batch {
     int64_t name;           /* of the source */
     struct weiri_list jobs; /* of struct weiri_reservation */
     struct entry entries[BATCH_JOBS];
-    const char *ids[BATCH_JOBS];           /* of a change */
-    const char *identities[BATCH_JOBS];    /* of these */
-    int64_t run_times_ns[BATCH_JOBS];      /* and these */
+    /* Of a change: */
+    const char *ids[BATCH_JOBS];
+    const char *identities[BATCH_JOBS];
+    int64_t run_times_ns[BATCH_JOBS];
     enum weir_status statuses[BATCH_JOBS]; /* its results */
     size_t count;
     bool is_over;            /* the caller wants to end */
@@ -104,11 +105,23 @@ struct batch {
     struct weir_error *error;
 };
 
+static void add_to_change(struct batch *batch, struct weiri_change *change,
+                          const struct entry *entry)
+{
+    batch->ids[change->count] = entry->job->job.id;
+    batch->identities[change->count] = entry->job->job.identity;
+    batch->run_times_ns[change->count++] = entry->run_at_ns;
+}
+
+/* Changes jobs that are as they were listed. */
 static enum weir_status change_source(struct batch *batch, struct weiri_change *change,
                                       struct weir_error *ret_error)
 {
     const struct weiri_side *from = &batch->move->from;
     change->ids = batch->ids;
+    change->identities = batch->identities;
+    change->run_times_ns = batch->run_times_ns;
+    change->listed_in = batch->move->tube;
     change->statuses = batch->statuses;
     return change->count == 0 ? WEIR_OK : from->ops->change(from->store, change, ret_error);
 }
@@ -123,13 +136,13 @@ static enum weir_status restamp(struct batch *batch)
     int64_t oldest_ns = oldest(move);
     struct weiri_change late = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = now_ns};
     for (size_t i = 0; i < batch->count; i++) {
-        struct weir_job *job = &batch->entries[i].job->job;
+        struct entry *entry = &batch->entries[i];
+        struct weir_job *job = &entry->job->job;
         if (job->run_at_ns < oldest_ns ||
             (job->state == WEIR_JOB_READY && job->run_at_ns > now_ns)) {
-            batch->ids[late.count++] = job->id;
+            add_to_change(batch, &late, entry);
             job->run_at_ns = now_ns;
-            batch->entries[i].run_at_ns =
-                keeps_put_ids(move) ? batch->entries[i].run_at_ns : now_ns;
+            entry->run_at_ns = keeps_put_ids(move) ? entry->run_at_ns : now_ns;
         }
     }
     return keeps_put_ids(move) ? WEIR_OK : change_source(batch, &late, batch->error);
@@ -204,18 +217,14 @@ static void count(struct weiri_move *move, const struct entry *entry, enum weir_
     }
 }
 
-/* Deletes what the target has, but what was buried or archived, or what a put gave another body or
- * run time meanwhile. */
+/* Deletes what the target has, but what was buried, archived or moved to another tube, or what a
+ * put gave another body or run time meanwhile. */
 static enum weir_status forget(struct batch *batch, struct weir_error *ret_error)
 {
-    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY,
-                                .identities = batch->identities,
-                                .run_times_ns = batch->run_times_ns};
+    struct weiri_change away = {.event = WEIRI_JOB_MOVED_AWAY};
     for (size_t i = 0; i < batch->count; i++) {
         if (was_given(&batch->entries[i])) {
-            batch->identities[away.count] = batch->entries[i].job->job.identity;
-            batch->run_times_ns[away.count] = batch->entries[i].run_at_ns;
-            batch->ids[away.count++] = batch->entries[i].job->job.id;
+            add_to_change(batch, &away, &batch->entries[i]);
         }
     }
     enum weir_status status = change_source(batch, &away, ret_error);

@@ -37,9 +37,10 @@ static int run_change(struct weiri_store *store, void *arg)
         code = weiri_row_load(store, request->numbers[i], &row);
         if (code == SQLITE_ROW && change->identities != NULL) {
             int64_t ignored;
-            code = weiri_sql_number(
-                &store->writer, WEIRI_SQL_IS_LISTED,
-                WEIRI_VALUES(row.number, change->identities[i], change->run_times_ns[i]), &ignored);
+            code = weiri_sql_number(&store->writer, WEIRI_SQL_IS_LISTED,
+                                    WEIRI_VALUES(row.number, change->identities[i],
+                                                 change->run_times_ns[i], change->listed_in),
+                                    &ignored);
             code = code == SQLITE_OK ? SQLITE_ROW : code;
         }
         if (code == SQLITE_ROW && change->tube != NULL) {

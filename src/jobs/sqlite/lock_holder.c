@@ -118,7 +118,8 @@ const char *weiri_lock_holder_name(struct weiri_lock_holder holder, char text[64
     return holder.pid > 0 ? text : "other processes";
 }
 
-int weiri_lock_move_begin(const char *path, int *ret_fd, struct weiri_lock_holder *ret_holder)
+int weiri_lock_move_begin(const char *path, bool is_source, int *ret_fd,
+                          struct weiri_lock_holder *ret_holder)
 {
     struct flock lock;
     int fd;
@@ -127,12 +128,13 @@ int weiri_lock_move_begin(const char *path, int *ret_fd, struct weiri_lock_holde
     if (error != 0) {
         return error;
     }
-    error = control(fd, F_OFD_SETLK, F_WRLCK, getpid(), &lock);
+    short type = is_source ? F_WRLCK : F_RDLCK;
+    error = control(fd, F_OFD_SETLK, type, getpid(), &lock);
     if (error == 0) {
         *ret_fd = fd;
         return 0;
     }
-    bool is_held = control(fd, F_OFD_GETLK, F_WRLCK, 1, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool is_held = control(fd, F_OFD_GETLK, type, 1, &lock) == 0 && lock.l_type != F_UNLCK;
     ret_holder->pid = is_held ? (pid_t)lock.l_start : 0;
     ret_holder->is_stopped = is_held && is_stopped(ret_holder->pid);
     (void)close(fd);

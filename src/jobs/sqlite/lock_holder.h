@@ -29,10 +29,11 @@ struct weiri_lock_holder weiri_lock_holder_find(const char *path);
 /* Names it, so that it can be continued or ended; in text, or a constant. */
 const char *weiri_lock_holder_name(struct weiri_lock_holder holder, char text[64]);
 
-/* Takes the lock of moves out of a store: one has it, also of the opens of a process. It goes from
- * the byte with the number of its process to the end of all bytes, and so tells who has it. Returns
- * 0; EAGAIN: *ret_holder has it; or another number of errno.h. */
-int weiri_lock_move_begin(const char *path, int *ret_fd, struct weiri_lock_holder *ret_holder);
+/* Takes the lock of moves of a store: one out of it, or any into it, have it, also of the opens of
+ * a process. It goes from the byte with the number of its process to the end of all bytes, and so
+ * tells who has it. Returns 0; EAGAIN: *ret_holder has it; or another number of errno.h. */
+int weiri_lock_move_begin(const char *path, bool is_source, int *ret_fd,
+                          struct weiri_lock_holder *ret_holder);
 void weiri_lock_move_end(int fd);
 
 #endif

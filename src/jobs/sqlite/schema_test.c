@@ -136,12 +136,14 @@ TEST(plan_of_ended_keys, "the keys whose time has passed are found in one index,
     expect_steps(WEIRI_SQL_DELETE_KEYS, steps, 3);
 }
 
-TEST(plan_of_an_identity, "the identity of one job is made of its row and a mark")
+TEST(plan_of_an_identity,
+     "the identity of one job is made of its row and a mark, its tube is found by name")
 {
-    static const char *const steps[] = {"SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "SCALAR SUBQUERY 1",
-                                        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
-    expect_steps(WEIRI_SQL_IS_LISTED, steps, 3);
+    static const char *const steps[] = {
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY 1",
+        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY 2",
+        "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"};
+    expect_steps(WEIRI_SQL_IS_LISTED, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
 TEST(plan_of_put_ids, "the job of a put_id is found in two indexes, or by its number")

@@ -189,8 +189,8 @@
     X(NEW_IDENTITY,                                                                                \
       "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + (random() & "            \
       "0xfffffff)) WHERE id = ?1")                                                                 \
-    X(IS_LISTED,                                                                                   \
-      "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY " = ?2 AND run_at = ?3")          \
+    X(IS_LISTED, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY                        \
+                 " = ?2 AND run_at = ?3 AND tube = (SELECT id FROM tubes WHERE name = ?4)")        \
     X(RENEW_BODY, "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4 WHERE id = ?1")           \
     X(SAVE_SCHEDULE,                                                                               \
       "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, "            \
