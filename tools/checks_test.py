@@ -30,7 +30,7 @@ FAULTS = [
     ("includes", "src/pool/run.c", "top", '#include "flight.h"', "is not named by its room"),
     ("includes", "src/pool/run.c", "top", '#include "pool/none.h"', 'there is no "pool/none.h"'),
     ("includes", "src/pool/run.c", "end", "int f(void) { return pthread_self() != 0; }", "pthread_self() is called"),
-    ("includes", "src/jobs/url.c", "end", "long f(void) { return time (0); }", "time() is called in src/base only"),
+    ("includes", "src/jobs/sqlite/url.c", "end", "long f(void) { return time (0); }", "time() is called in src/base only"),
     ("includes", "include/weir/queue.h", "top", "#include <pthread.h>", "<pthread.h> is not among"),
     ("includes", "include/weir/queue.h", "top", "#include <weir/pool.h>", "<weir/pool.h> is of room pool"),
     ("includes", "include/weir/queue.h", "top", '#include "base/list.h"', "public headers include <weir/...>"),

@@ -5,8 +5,6 @@
 #include <weir/duration.h>
 #include <weir/policy.h>
 
-#include <string.h>
-
 #include "base/error.h"
 #include "jobs/broker.h"
 
@@ -82,17 +80,7 @@ enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
     struct weiri_care care = {.kind = WEIRI_CARE_BACKUP, .path = path};
     enum weir_status status =
         weiri_broker_enter_for(broker, WEIRI_CAN(BACKUP), "path", path != NULL, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    if (path[0] == '\0' || strpbrk(path, "?#") != NULL ||
-        weiri_url_reserved_ending(path, strlen(path)) != NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "path \"%.200s\" is not a store's: expected one without ? and #, that "
-                          "ends unlike the files beside a store",
-                          path);
-    }
-    return broker->ops->care(broker->store, &care, ret_error);
+    return status == WEIR_OK ? broker->ops->care(broker->store, &care, ret_error) : status;
 }
 
 enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,

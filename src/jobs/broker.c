@@ -3,7 +3,6 @@
 /* The public functions of a broker: each checks its arguments once, then calls the backend. */
 #include "jobs/broker.h"
 
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/sqlite/sqlite.h"
 
+#define EXPECTED "expected sqlite:PATH or beanstalk://HOST:PORT,HOST:PORT,..."
 #define BODY_SIZE_DEFAULT ((size_t)16 << 20)
 #define BUSY_DEFAULT WEIR_SECONDS(10)
 #define KNOWN_FLAGS ((uint32_t)(WEIR_BROKER_EXISTING | WEIR_BROKER_READ_ONLY | WEIR_BROKER_SHARED))
@@ -78,17 +78,6 @@ static int64_t lease_now(void *arg)
     return weiri_monotonic_now();
 }
 
-static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
-{
-    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
-        if (strlen(backends[i]->scheme) == url->scheme_size &&
-            memcmp(backends[i]->scheme, url->scheme, url->scheme_size) == 0) {
-            return backends[i];
-        }
-    }
-    return NULL;
-}
-
 /* A broker without a store; on failure *ret_broker is untouched. */
 static enum weir_status make_broker(const struct weir_broker_options *options,
                                     const struct weiri_clocks *clocks, weir_broker **ret_broker,
@@ -113,34 +102,54 @@ static enum weir_status make_broker(const struct weir_broker_options *options,
     return WEIR_OK;
 }
 
-/* Opens a store at a parsed URL. */
-static enum weir_status open_store(weir_broker *broker, const struct weiri_url *url,
+/* The backend of a URL's scheme, of size bytes; NULL: there is none. */
+static const struct weiri_broker_ops *find_backend(const char *url, size_t size)
+{
+    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]) && url[size] == ':'; i++) {
+        if (strlen(backends[i]->scheme) == size && memcmp(backends[i]->scheme, url, size) == 0) {
+            return backends[i];
+        }
+    }
+    return NULL;
+}
+
+static enum weir_status refuse_scheme(const char *text, size_t size, struct weir_error *ret_error)
+{
+    /* A path alone is the likeliest mistake. */
+    if (text[size] != ':') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "broker URL \"%.200s\" has no scheme: " EXPECTED,
+                          text);
+    }
+    return weiri_fail(ret_error, WEIR_EINVAL,
+                      "unknown scheme \"%.*s\" at offset 0 of broker URL \"%.200s\": " EXPECTED,
+                      size < 40 ? (int)size : 40, text, text);
+}
+
+static enum weir_status open_store(weir_broker *broker, const char *url,
                                    struct weir_error *ret_error)
 {
+    if (url == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "url is NULL: " EXPECTED);
+    }
     struct weiri_broker_config *config = &broker->config;
+    size_t size = strcspn(url, ":");
+    broker->ops = find_backend(url, size);
+    if (broker->ops == NULL) {
+        return refuse_scheme(url, size, ret_error);
+    }
+    config->scheme = broker->ops->scheme;
+    config->can = broker->ops->can;
     uint32_t needs = (config->flags & WEIR_BROKER_SHARED) != 0 ? WEIRI_CAN(REPAIR) : 0;
     needs |= config->durability != WEIR_DURABILITY_DEFAULT ? WEIRI_CAN(DURABILITY) : 0;
     enum weir_status status = weiri_can_check(config, needs, ret_error);
-    if (status != WEIR_OK || broker->ops != &weiri_sqlite_ops) {
-        return status == WEIR_OK
-                   ? broker->ops->open(url->location, config, &broker->store, ret_error)
-                   : status;
-    }
-    if (config->durability == WEIR_DURABILITY_DEFAULT) {
-        config->durability = url->durability == 0 ? WEIR_DURABILITY_FULL : url->durability;
-    }
-    config->flags |= url->flags;
-    char path[PATH_MAX]; /* weiri_url_parse() bounds it */
-    memcpy(path, url->location, url->location_size);
-    path[url->location_size] = '\0';
-    return broker->ops->open(path, config, &broker->store, ret_error);
+    return status == WEIR_OK ? broker->ops->open(url + size + 1, config, &broker->store, ret_error)
+                             : status;
 }
 
 enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_options *options,
                                       const struct weiri_clocks *clocks, weir_broker **ret_broker,
                                       struct weir_error *ret_error)
 {
-    struct weiri_url parts;
     weir_broker *broker = NULL;
     weiri_error_clear(ret_error);
     if (weiri_check_given("ret_broker", ret_broker, ret_error) != WEIR_OK) {
@@ -150,13 +159,7 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
     if (broker == NULL) {
         return status;
     }
-    status = weiri_url_parse(url, &parts, ret_error);
-    if (status == WEIR_OK) {
-        broker->ops = find_backend(&parts);
-        broker->config.scheme = broker->ops->scheme;
-        broker->config.can = broker->ops->can;
-        status = open_store(broker, &parts, ret_error);
-    }
+    status = open_store(broker, url, ret_error);
     if (status != WEIR_OK) {
         const struct weir_allocator memory = broker->config.allocator;
         weiri_release(&memory, broker, sizeof(*broker));

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "jobs/core/backend.h"
-#include "jobs/url.h"
 
 struct weir_broker {
     /* Immutable. */

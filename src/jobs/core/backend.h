@@ -269,6 +269,7 @@ enum weiri_transaction_step {
 struct weiri_broker_ops {
     const char *scheme;
     uint32_t can; /* WEIRI_CAN() of the features that one of its brokers may have */
+    /* location: what is behind the scheme's colon, to the end of the URL. */
     enum weir_status (*open)(const char *location, struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);

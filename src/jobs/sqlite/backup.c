@@ -14,6 +14,7 @@
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/url.h"
 
 /* The copy is made under another name, so that what is at its path is whole. */
 static const char suffix[] = ".weir-new";
@@ -107,6 +108,13 @@ enum weir_status weiri_store_backup(struct weiri_store *store, const char *locat
                                     struct weir_error *ret_error)
 {
     char path[WEIRI_PLACE_SIZE];
+    if (location[0] == '\0' || strpbrk(location, "?#") != NULL ||
+        weiri_url_reserved_ending(location, strlen(location)) != NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "path \"%.200s\" is not a store's: expected one without ? and #, that "
+                          "ends unlike the files beside a store",
+                          location);
+    }
     enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
     enum weiri_file_kind kind = WEIRI_FILE_OTHER;
     if (status != WEIR_OK) {

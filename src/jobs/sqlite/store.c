@@ -23,6 +23,7 @@
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/stamp.h"
+#include "jobs/sqlite/url.h"
 #include "jobs/sqlite/write.h"
 
 static const char lock_suffix[] = ".lock";
@@ -290,8 +291,12 @@ void weiri_store_fini(struct weiri_store *store)
 static enum weir_status open_store(const char *location, struct weiri_broker_config *config,
                                    void **ret_store, struct weir_error *ret_error)
 {
+    char given[PATH_MAX];
     char path[WEIRI_PLACE_SIZE];
-    enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
+    enum weir_status status = weiri_url_parse(location, given, config, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_place_resolve(given, path, sizeof(path), ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }

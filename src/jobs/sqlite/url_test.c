@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/url.h"
+#include "jobs/sqlite/url.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,28 +16,32 @@ TEST(paths, "everything after sqlite: is the path")
                                        "sqlite:-",
                                        "sqlite:caf\xc3\xa9"};
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-        struct weiri_url url;
-        CHECK_STATUS(weiri_url_parse(urls[i], &url, NULL), WEIR_OK);
-        CHECK_STRING(url.location, urls[i] + 7);
-        CHECK_INT(url.scheme_size, ==, 6);
-        CHECK(url.scheme == urls[i]);
+        struct weiri_broker_config config = {.flags = 0};
+        char path[PATH_MAX];
+        CHECK_STATUS(weiri_url_parse(urls[i] + 7, path, &config, NULL), WEIR_OK);
+        CHECK_STRING(path, urls[i] + 7);
+        CHECK_INT(config.flags, ==, 0);
     }
 }
 
-TEST(durability, "options after the path say the durability, the last of them")
+TEST(durability, "options after the path say the durability, the last of them; the broker's "
+                 "own comes first")
 {
     static const struct {
-        const char *url;
+        const char *location;
         uint32_t durability;
-    } rows[] = {{"sqlite:a.db", WEIR_DURABILITY_DEFAULT},
-                {"sqlite:a.db?durability=full", WEIR_DURABILITY_FULL},
-                {"sqlite:a.db?durability=memory", WEIR_DURABILITY_MEMORY},
-                {"sqlite:a.db?durability=full&durability=normal", WEIR_DURABILITY_NORMAL}};
+        uint32_t given; /* by the broker's options */
+    } rows[] = {{"a.db", WEIR_DURABILITY_FULL, 0},
+                {"a.db?durability=full", WEIR_DURABILITY_FULL, 0},
+                {"a.db?durability=memory", WEIR_DURABILITY_MEMORY, 0},
+                {"a.db?durability=full&durability=normal", WEIR_DURABILITY_NORMAL, 0},
+                {"a.db?durability=full", WEIR_DURABILITY_MEMORY, WEIR_DURABILITY_MEMORY}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weiri_url url;
-        CHECK_STATUS(weiri_url_parse(rows[i].url, &url, NULL), WEIR_OK);
-        CHECK_INT(url.location_size, ==, 4);
-        CHECK_INT(url.durability, ==, rows[i].durability);
+        struct weiri_broker_config config = {.durability = rows[i].given};
+        char path[PATH_MAX];
+        CHECK_STATUS(weiri_url_parse(rows[i].location, path, &config, NULL), WEIR_OK);
+        CHECK_STRING(path, "a.db");
+        CHECK_INT(config.durability, ==, rows[i].durability);
     }
 }
 
@@ -81,28 +85,29 @@ TEST(refused, "anything else is refused, naming the piece and where it stands")
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weir_error error = {0};
-        struct weiri_url url = {.scheme_size = 77};
-        CHECK_STATUS(weiri_url_parse(rows[i].url, &url, &error), WEIR_EINVAL);
+        weir_broker *broker = NULL;
+        CHECK_STATUS(weir_broker_open(rows[i].url, NULL, &broker, &error), WEIR_EINVAL);
         if (strstr(error.text, rows[i].says) == NULL) {
             test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, rows[i].says);
         }
         for (const char *c = error.text; *c != '\0'; c++) {
             CHECK((unsigned char)*c >= ' ' && *c != '\x7f');
         }
-        CHECK_INT(url.scheme_size, ==, 77);
-        CHECK_STATUS(weiri_url_parse(rows[i].url, &url, NULL), WEIR_EINVAL);
+        CHECK_STATUS(weir_broker_open(rows[i].url, NULL, &broker, NULL), WEIR_EINVAL);
+        CHECK(broker == NULL);
     }
 }
 
 TEST(long_paths, "a path that the system could not take is refused with its length")
 {
-    static char text[PATH_MAX + 100];
+    static char text[PATH_MAX + 93];
+    char path[PATH_MAX];
+    struct weiri_broker_config config = {.flags = 0};
     memset(text, 'a', sizeof(text) - 1);
-    memcpy(text, "sqlite:", 7);
     struct weir_error error = {0};
-    struct weiri_url url;
-    CHECK_STATUS(weiri_url_parse(text, &url, &error), WEIR_EINVAL);
+    CHECK_STATUS(weiri_url_parse(text, path, &config, &error), WEIR_EINVAL);
     CHECK(strstr(error.text, "has 4188 bytes: at most 4095") != NULL);
-    text[PATH_MAX + 6] = '\0';
-    CHECK_STATUS(weiri_url_parse(text, &url, &error), WEIR_OK);
+    text[PATH_MAX - 1] = '\0';
+    CHECK_STATUS(weiri_url_parse(text, path, &config, &error), WEIR_OK);
+    CHECK_STRING(path, text);
 }
