@@ -22,8 +22,7 @@ WEIR_BEGIN_DECLS
  * that use it (its queue, limiter, clock, metrics). While they wait, all threads that use the
  * object wait. Returned memory is aligned for any type. */
 struct weir_allocator {
-    /** Returns size > 0 bytes, or NULL when there are none: the call then fails with
-     * WEIR_ENOMEM. */
+    /** Returns size > 0 bytes, or NULL: the call then fails with WEIR_ENOMEM. */
     void *(*alloc)(size_t size, void *arg);
     /** As realloc: on NULL the old block stays. old_size is the size it was asked for with. */
     void *(*resize)(void *block, size_t old_size, size_t new_size, void *arg);

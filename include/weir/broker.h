@@ -22,8 +22,7 @@ WEIR_BEGIN_DECLS
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
  * after fork(): WEIR_EFORKED, and nothing is touched. Nor may a child open a store where its parent
  * had one open at the fork: fork (daemon(3), too) before you open a store, or exec. Functions read
- * and write the disk, and so block. Puts of several threads at a time share one transaction and
- * flush.
+ * and write the disk, and so block. Puts of several threads share one transaction and flush.
  *
  * Every function of jobs that has a ret_error (which may be NULL) is WEIR_EINVAL where a pointer
  * that it needs is NULL, and WEIR_EFORKED in a child. "Those of the storage" are WEIR_EIO,
@@ -31,10 +30,9 @@ WEIR_BEGIN_DECLS
  * cluster WEIR_EUNAVAILABLE (too few nodes answered, and nothing was done) and WEIR_EUNKNOWN (it
  * may have been done).
  *
- * A function that a call is given, which receives one tube, job, attempt and so on, runs on the
- * caller's thread with no lock held, once for each; what it receives is valid during the call. It
- * returns 0 to go on, anything else to end. It may take any time, and call anything but
- * weir_broker_close().
+ * A function that receives one tube, job, attempt and so on runs on the caller's thread with no
+ * lock held, once for each; what it receives is valid during the call. It returns 0 to go on,
+ * anything else to end. It may take any time, and call anything but weir_broker_close().
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
@@ -90,13 +88,12 @@ enum weir_broker_flags {
  * Beside it are PATH.lock (with the mode of PATH, and its owner where root makes it), and while it
  * is in use PATH-wal and PATH-shm. After PATH may follow `?durability=full`, `normal` or `memory`
  * (options->durability comes before it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`.
- * Errors: WEIR_EINVAL (URL, options, path), WEIR_ENOTFOUND (folder; file when it must exist),
- * WEIR_EACCESS (no permission, read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA
- * (not ours, or of another version), WEIR_ECORRUPT (damaged; its log is missing, or is another
- * store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file
- * system; a file that is mounted without its folder), WEIR_EFORKED (a child of a process that had a
- * store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing
- * changes.
+ * Errors: WEIR_EINVAL (URL, options, path), WEIR_ENOTFOUND (folder; file that must exist),
+ * WEIR_EACCESS (no permission, read-only, a symbolic link, several hard links), WEIR_ESCHEMA (not
+ * ours, or of another version), WEIR_ECORRUPT (damaged; its log is missing, or is another store's),
+ * WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file system; a
+ * file that is mounted without its folder), WEIR_EFORKED (a child of a process that had a store
+ * open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing changes.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster of beanstalkds. A node is HOST, HOST:PORT
  * (11300), [IPV6]:PORT, or a unix socket's path with its slashes written %2F; there are at most 64,

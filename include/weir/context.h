@@ -37,14 +37,12 @@ WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
 /** The number of the worker that runs the task, for what each worker has one of, such as a
  * connection: from 0 to one less than the largest count of workers that the pool was given, and
- * never that of two workers at once. Another worker may get it once this one has ended. 0 for
- * NULL. */
+ * never that of two workers at once. Another may get it once this one has ended. 0 for NULL. */
 WEIR_API uint32_t weir_context_worker(weir_context *context);
 
 /** The time of the firing that this run of a periodic envelope is for, also if the run covers sends
  * too: of a cron expression a time of the wall clock (weir/schedule.h), of other schedules a
- * reading of the pool's clock. 0 for a run that only a send or a failure hook asked for, and for
- * NULL. */
+ * reading of the pool's clock. 0 for a run that only a send or failure hook asked for, and NULL. */
 WEIR_API int64_t weir_context_due(weir_context *context);
 
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A
@@ -65,9 +63,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_context_fd(weir_context *context, 
 
 /** Stores a value for later functions of this run: the stamps inside, the task, the hooks. A key is
  * an address that its users share, such as that of a static variable. value replaces the one that
- * was there; NULL takes it out. Eight take no memory. weir only keeps the pointers, and forgets
- * them at the end of the run. Errors: WEIR_EINVAL (also key NULL), WEIR_ENOMEM; then nothing
- * changed. */
+ * was there; NULL takes it out. Eight take no memory. Only the pointers are kept, until the end of
+ * the run. Errors: WEIR_EINVAL (also key NULL), WEIR_ENOMEM; then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_set(weir_context *context, const void *key,
                                                           void *value);
 

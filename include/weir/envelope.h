@@ -63,8 +63,7 @@ typedef int weir_before_fn(weir_context *context, weir_envelope *envelope, void 
 typedef int weir_after_fn(weir_context *context, weir_envelope *envelope, int status,
                           void *payload);
 
-/** Called when a run has succeeded, after the next one of a periodic envelope has been
- * scheduled. */
+/** Called when a run has succeeded, with the next of a periodic envelope scheduled. */
 typedef void weir_success_fn(weir_context *context, weir_envelope *envelope, void *payload);
 
 /** How a run failed. */
@@ -96,8 +95,7 @@ typedef int64_t weir_failure_fn(weir_context *context, weir_envelope *envelope,
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope is given back: once, on the thread
- * that does so, with no lock held. It may call anything except what waits for a pool or a run to
- * end. */
+ * that does so, with no lock held. It may call anything but what waits for a pool or run to end. */
 typedef void weir_release_fn(void *payload);
 
 /** Flags of an envelope. */
@@ -157,8 +155,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope,
     struct weir_error *ret_error);
 
-/** Takes one more reference, which the caller must have one for; returns envelope. Takes NULL.
- * Thread-safe. */
+/** Takes one more reference; the caller has one. Returns envelope. Takes NULL. Thread-safe. */
 WEIR_API weir_envelope *weir_envelope_ref(weir_envelope *envelope);
 
 /** Gives one reference back; the last one frees the envelope. Takes NULL. Thread-safe. A pool holds

@@ -84,8 +84,7 @@ struct weir_isolation {
      * with no memory; its limit is the sum of this one and the program's memory. Where /proc is not
      * mounted a task with this limit does not begin (WEIR_EIO). 0: the program's limit. */
     uint64_t memory_limit;
-    /** Bytes of the largest file it may write. Beyond that it gets SIGXFSZ. 0: the program's
-     * limit. */
+    /** Most bytes of a file that it writes; beyond, SIGXFSZ. 0: the program's limit. */
     uint64_t file_limit;
     uint32_t flags; /**< Of enum weir_isolation_flags. */
 };

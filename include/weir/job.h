@@ -110,8 +110,7 @@ struct weir_job {
 /** Checks headers: lines NAME=VALUE, each ended by a newline. A name has 1 to 64 bytes out of a-z,
  * 0-9 and -, and stands once; a value has any bytes but newlines and NULs; all have at most
  * WEIR_HEADERS_SIZE_MAX. "" is valid. Errors: WEIR_EINVAL (NULL, a line that is none, a name twice,
- * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL) receives the offset of the
- * fault. */
+ * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL): where the fault is. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_headers_check(const char *headers,
                                                             size_t *ret_offset);
 

@@ -53,8 +53,7 @@ struct weir_job_schedule_options {
     const char *name; /**< Required; borrowed; unique in the store; of a tube's characters
                            (weir_tube_check()). */
     const char *tube; /**< Required; borrowed. */
-    const char *cron; /**< The firings, with seconds where it has six fields; borrowed; NULL: by
-                           interval_ns. */
+    const char *cron; /**< The firings, with seconds in six fields; borrowed; NULL: interval_ns. */
     const char *zone; /**< The zone of cron where that names none; borrowed; NULL: the system's. */
     int64_t interval_ns; /**< Between firings; at least 100 ms; 0: those of cron. */
     int64_t first_at_ns; /**< The first firing, or with cron the earliest time of it; 0: interval_ns

@@ -12,11 +12,9 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * What identifies an item of a queue: bytes, or the address of a node in the caller's own
- * object. */
+ * What identifies an item of a queue: bytes, or the address of a node of the caller's. */
 
-/** Where an item is. Independently of that it may be waiting for a time. The numbers are part of
- * the ABI. */
+/** Where an item is. Beside that it may wait for a time. The numbers are part of the ABI. */
 enum weir_place {
     WEIR_PLACE_IDLE = 0,       /**< The queue does not know it, or it only waits for its time. */
     WEIR_PLACE_QUEUED = 1,     /**< To be handed out. */

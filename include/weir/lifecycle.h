@@ -98,11 +98,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_
 /** Pauses a pool: once it has returned no envelope is handed to a worker any more, so that the
  * count of running ones only falls, until weir_pool_resume(). Runs go on, sends are accepted, and
  * times pass. Also before a start, or between an end and a start. A drain resumes the pool, since
- * all that is queued is to be run, and one under way goes on: the pause then holds from the next
- * start. Pauses are not counted. With a timeout it waits until nothing runs any more. Errors:
- * WEIR_ETIMEDOUT (something runs still), WEIR_ECANCELED (the pool was resumed meanwhile): it is
- * paused, or was; WEIR_ESTATE (terminated; or with a timeout, from a task of this pool),
- * WEIR_EINVAL. */
+ * all that is queued is to be run, and one under way goes on: the pause holds from the next start.
+ * Pauses are not counted. With a timeout it waits until nothing runs. Errors: WEIR_ETIMEDOUT
+ * (something runs still), WEIR_ECANCELED (the pool was resumed meanwhile): it is paused, or was;
+ * WEIR_ESTATE (terminated; or with a timeout, from a task of this pool), WEIR_EINVAL. */
 WEIR_API enum weir_status weir_pool_pause(weir_pool *pool, int64_t timeout_ns);
 
 /** Ends a pause: queued envelopes are run again. Of a pool that is not paused it is WEIR_OK.
@@ -112,11 +111,10 @@ WEIR_API enum weir_status weir_pool_resume(weir_pool *pool);
 /** Waits until the pool is idle, for timeout_ns at most. A pool is idle when no envelope is queued,
  * running or waiting, and no call of its ended or log function is under way. Periodic envelopes
  * that wait for their next firing do not count; envelopes that wait for a retry or were sent for
- * later do. Sends of other threads may make the answer out of date at once; those that a task makes
- * before it returns are waited for. A pool that was not started or is paused runs nothing
- * meanwhile. Errors: WEIR_ETIMEDOUT (it is not idle, and the time has passed or is 0),
- * WEIR_ESHUTDOWN (the pool has ended, and keeps something), WEIR_ESTATE (from a task of this pool),
- * WEIR_EINVAL. */
+ * later do. Sends of other threads may outdate the answer at once; those that a task makes before
+ * it returns are waited for. A pool that was not started or is paused runs nothing meanwhile.
+ * Errors: WEIR_ETIMEDOUT (not idle, and the time has passed or is 0), WEIR_ESHUTDOWN (it has ended,
+ * and keeps something), WEIR_ESTATE (from a task of this pool), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t timeout_ns);
 
 WEIR_END_DECLS

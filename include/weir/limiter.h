@@ -57,13 +57,11 @@ struct weir_limiter_ops {
     /** Frees self; called once. */
     void (*destroy)(void *self);
     /** The try that when() was asked for at now_ns coalesced with an earlier add (weir/queue.h), or
-     * a pool's retry with a send: a token that the answer reserved is free again. The try stays
-     * counted. Called at most once for a when(), soon after it. NULL: the limiter reserves
-     * nothing. */
+     * a pool's retry with a send: a token that it reserved is free again. The try stays counted.
+     * Called at most once for a when(), soon after. NULL: the limiter reserves nothing. */
     void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
     /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
-     * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays
-     * counted. */
+     * Called in place of give_back. NULL: the try stays counted. */
     void (*undo)(void *self, struct weir_key key, int64_t now_ns);
 };
 
@@ -105,12 +103,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
     const struct weir_limiter_options *options, weir_limiter **ret_limiter,
     struct weir_error *ret_error);
 
-/** A token bucket for all items together: it starts with burst tokens, gains qps of them a second
- * up to burst, and each try takes one; the answer is the time until that one is there. A try that
- * coalesced with another one gives its token back. num_requeues is 0. From client-go's
- * BucketRateLimiter with golang.org/x/time/rate, to the nanosecond. Errors: WEIR_EINVAL
- * (allocator), WEIR_ERANGE (qps not a finite number above 0; burst 0 or above 2^53),
- * WEIR_ENOMEM. */
+/** A token bucket for all items: it starts with burst tokens, gains qps a second up to burst, and
+ * each try takes one; the answer is the time until that one is there. A try that coalesced with
+ * another one gives its token back. num_requeues is 0. From client-go's BucketRateLimiter with
+ * golang.org/x/time/rate, to the nanosecond. Errors: WEIR_EINVAL (allocator), WEIR_ERANGE (qps not
+ * a finite number above 0; burst 0 or above 2^53), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
     double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter,
     struct weir_error *ret_error);
@@ -160,9 +157,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
     const struct weir_limiter_options *options, weir_limiter **ret_limiter,
     struct weir_error *ret_error);
 
-/** Frees a limiter, and those that it took. Takes NULL. No other thread may be in a call on it.
- * Errors: WEIR_EBUSY (a queue, pool, consumer or other limiter uses it), WEIR_EFORKED; then nothing
- * has changed. */
+/** Frees a limiter and those it took. Takes NULL. No other thread may be in a call on it. Errors:
+ * WEIR_EBUSY (a queue, pool, consumer or limiter uses it), WEIR_EFORKED; then nothing changed. */
 WEIR_API enum weir_status weir_limiter_free(weir_limiter *limiter);
 
 /** Asks how long the item must wait at now_ns, and counts a try. An answer of less than 0, which a

@@ -27,13 +27,11 @@ WEIR_BEGIN_DECLS
  *
  * The first piece that returns anything but WEIR_OK ends the run. "First" is the order in which the
  * returns become known, not the order of numbers; later statuses are dropped. The run waits for
- * pieces that were begun or were just about to be, at most one for each worker, and begins no
- * others.
+ * pieces that were begun or about to be, at most one for each worker, and begins no others.
  *
  * A crew keeps its threads from run to run; weir_parallelize() makes and ends threads for one run.
- * They have ended before weir_crew_free() or weir_parallelize() returns. Their name is "weir-crew",
- * and each has the signal mask of the thread whose run starts it. A process may end while a crew
- * exists.
+ * They end before weir_crew_free() or weir_parallelize() returns. Their name is "weir-crew", and
+ * each has the signal mask of the thread whose run starts it. A process may end while one exists.
  *
  * After fork() a child cannot run anything with a crew of its parent's (WEIR_EFORKED). It may free
  * that crew, and make its own. */
@@ -42,8 +40,7 @@ WEIR_BEGIN_DECLS
  * each number, on the caller's thread and on the crew's threads, several at a time, with no lock
  * held. It may block, and it may start runs, but not with the same crew. It must return and not end
  * its thread. It sees what the caller wrote before the run, and the caller sees what it wrote after
- * the run. Returns WEIR_OK; any other status, also one of the user's own (WEIR_EUSER), ends the
- * run. */
+ * the run. Returns WEIR_OK; any other status, also a user's own (WEIR_EUSER), ends the run. */
 typedef int weir_piece_fn(size_t piece, void *arg);
 
 /** Asked before each piece whether to go on, on the thread that is about to begin the piece, with

@@ -40,8 +40,7 @@ struct weir_tube_policy {
     uint32_t late;   /**< Of enum weir_late. */
     uint32_t group_limit; /**< No job is reserved whose group has so many reserved ones, over all
                                processes; 0: any number. Lowering it lets what runs go on. */
-    uint32_t members; /**< Of enum weir_policy_member: those that weir_broker_set_policy() changes;
-                           0: all. */
+    uint32_t members;     /**< Of enum weir_policy_member, for weir_broker_set_policy(); 0: all. */
 };
 
 /** Members of struct weir_tube_policy. */

@@ -62,8 +62,7 @@ enum weir_when_full {
 
 /** Flags of a pool. */
 enum weir_pool_flags {
-    /** A one-off envelope whose run timed out (WEIR_ETIMEDOUT) has failed: its failure hook is
-     * asked. */
+    /** A one-off envelope that timed out (WEIR_ETIMEDOUT) failed: its failure hook is asked. */
     WEIR_POOL_TIMEOUTS_FAIL = 1,
     /** A task of the pool may send to it beyond the capacity. Without this flag such a send is
      * refused with WEIR_EFULL when the pool is full: a task does not wait for a slot, since it has
@@ -146,12 +145,11 @@ WEIR_API enum weir_status weir_pool_free(weir_pool *pool);
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is
- * running is run again after. An envelope is in flight while it is queued, waits or runs. For that
- * long the pool holds one slot of the capacity and one reference for it, however often it is sent:
- * a send of one in flight never finds the pool full. Errors: WEIR_EFULL (capacity; see enum
+ * running is run again after. An envelope is in flight while it is queued, waits or runs. Meanwhile
+ * the pool holds one slot of the capacity and one reference for it, however often it is sent: a
+ * send of one in flight never finds the pool full. Errors: WEIR_EFULL (capacity; see enum
  * weir_when_full), WEIR_ESHUTDOWN (draining, stopped, also while the call blocks), WEIR_EBUSY (in
- * flight in another pool, or just being sent to it), WEIR_ENOMEM, WEIR_EINVAL; then nothing
- * changed. */
+ * flight in another pool, or being sent to it), WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
 
 /** Runs a task once, soon: an envelope from the pool's allocator, without a deadline or retries.
@@ -182,8 +180,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_wait(weir_pool *pool,
 /** weir_pool_send() of count envelopes at one moment: all, or on an error none. One that is among
  * them more than once is sent once. count 0 is allowed, envelopes may be NULL then. In a pool made
  * with WEIR_FULL_WAIT it waits until there are slots for all. Errors as weir_pool_send();
- * WEIR_EFULL also for more envelopes than a pool that waits has slots, WEIR_EINVAL also for a NULL
- * among them. */
+ * WEIR_EFULL also for more than a pool that waits has slots, WEIR_EINVAL for a NULL among them. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
                                                             weir_envelope *const *envelopes,
                                                             size_t count);
@@ -220,8 +217,7 @@ struct weir_pool_counts {
     size_t running;   /**< Envelopes being run. */
     size_t in_flight; /**< Envelopes the pool holds, each counted once; what capacity limits. */
     uint64_t runs;    /**< Runs ended, with whatever status, ever: the sum of the next six. */
-    uint64_t dropped; /**< Runs that were to come and were dropped, ever: of sends, retries and
-                           schedules. */
+    uint64_t dropped; /**< Runs to come that were dropped, ever: sends, retries, schedules. */
     uint64_t succeeded;   /**< WEIR_OK. */
     uint64_t failed;      /**< Any status that is not one of the others. */
     uint64_t panics;      /**< WEIR_EPANIC. */

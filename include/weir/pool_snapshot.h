@@ -25,8 +25,7 @@ struct weir_pool_item {
     int64_t due_ns;          /**< Its pending time; -1: none. Of a schedule it may differ from the
                                   firing: by the slack, by a send for later, and with a cron
                                   expression it may be the next look at the wall clock. */
-    int64_t queued_ns;       /**< Ready to run for so long; -1: it is not, or the pool has no
-                                  metrics. */
+    int64_t queued_ns;       /**< Ready for so long; -1: not, or the pool has no metrics. */
     int64_t running_ns;      /**< Run for so long; -1 likewise. */
     uint32_t runs;           /**< That ended since it was sent. */
     uint32_t failures;       /**< In a row. */

@@ -120,8 +120,7 @@ enum weir_add_flags {
     /** A pending time is replaced by the new one, earlier or later; with delay_ns <= 0 it is taken
      * away, and the item added at once. */
     WEIR_ADD_MOVE = 1,
-    /** An add at once also takes away the item's pending time, as WEIR_ADD_MOVE does. Only with
-     * delay_ns <= 0. */
+    /** Only with delay_ns <= 0: also takes away the item's pending time, as WEIR_ADD_MOVE. */
     WEIR_ADD_SUPERSEDE = 2,
     /** As weir_queue_add_rate_limited(), but not before delay_ns has passed: the longer of delay_ns
      * and the limiter's delay counts. Not with WEIR_ADD_SUPERSEDE, nor in a batch. */
@@ -212,9 +211,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *que
                                                                  uint64_t *ret_count);
 
 /** Takes an item out that is queued or waiting; one that is processing only loses its dirty mark
- * and its wait. ret_taken (may be NULL) tells whether there was anything to take out. Works after
- * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG, WEIR_EBUSY (an embedded item that another queue
- * holds). */
+ * and its wait. ret_taken (may be NULL) tells whether there was one. Works after shutdown too.
+ * Errors: WEIR_EINVAL, WEIR_ETOOBIG, WEIR_EBUSY (an embedded item that another queue holds). */
 WEIR_API enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key,
                                             bool *ret_taken);
 
@@ -247,9 +245,8 @@ WEIR_API enum weir_status weir_queue_interrupt(weir_queue *queue);
 WEIR_API enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work);
 
 /** weir_queue_done() of work and weir_queue_get() into it under one lock, for a consumer's loop.
- * Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as weir_queue_done(): nothing was done or gotten.
- * WEIR_ETIMEDOUT, WEIR_ESHUTDOWN, WEIR_ECANCELED, as weir_queue_get(): the item is done, and work
- * is as it was. */
+ * Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as weir_queue_done(): nothing was done. WEIR_ETIMEDOUT,
+ * WEIR_ESHUTDOWN, WEIR_ECANCELED, as weir_queue_get(): the item is done, work is as it was. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue, int64_t timeout_ns,
                                                              struct weir_work *work);
 
@@ -275,9 +272,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_count(weir_queue *queue,
 WEIR_API size_t weir_queue_len(weir_queue *queue);
 
 /** Stops accepting adds (WEIR_ESHUTDOWN) and drops all pending times, which are counted. Queued
- * items are still handed out; then every get returns WEIR_ESHUTDOWN. A drain under way returns at
- * once. Does not block; may be called again. A queue that was shut down stays so. NULL is
- * ignored. */
+ * items are still handed out, then every get is WEIR_ESHUTDOWN. A drain under way returns at once.
+ * Does not block; may be called again. A queue that was shut down stays so. Takes NULL. */
 WEIR_API void weir_queue_shutdown(weir_queue *queue);
 
 /** As weir_queue_shutdown(), and waits until nothing is queued or processing any more, items that

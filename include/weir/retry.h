@@ -21,8 +21,7 @@ struct weir_retry {
                             without a failure hook one run, with one no limit; of a job 25. */
     uint32_t jitter;   /**< The random part is less than so many thousandths of the delay, at most
                             1000; 0: 100; WEIR_JITTER_NONE: there is none. */
-    int64_t base_ns;   /**< Not negative. 0: 5 ms of an envelope, 1 s of a job, or max_ns where that
-                            is less. */
+    int64_t base_ns;   /**< Not negative. 0: 5 ms of an envelope, 1 s of a job, at most max_ns. */
     int64_t max_ns;    /**< At least base_ns. 0: 1000 s, or base_ns where that is more. */
 };
 

@@ -13,9 +13,8 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * A scope stops several pools by one call. A program gives it to its pools (struct
- * weir_pool_options), and cancels it when it is to end. After fork() the child cannot use the
- * parent's scopes: to cancel one does nothing, to free one or to make a pool in one is
- * WEIR_EFORKED. */
+ * weir_pool_options), and cancels it when it is to end. After fork() the child cannot use it: to
+ * cancel it does nothing, to free it or to make a pool in it is WEIR_EFORKED. */
 
 /** A scope. Opaque. All calls but weir_scope_free() are thread-safe. */
 typedef struct weir_scope weir_scope;
@@ -33,9 +32,8 @@ WEIR_API enum weir_status weir_scope_free(weir_scope *scope);
  * weir_pool_end() does with WEIR_END_STOP and a timeout of 0, calls of their ended functions
  * included. A pool that does not run is left as it is, and does not start any more
  * (WEIR_ECANCELED). Waits for no task. A further call stops the pools that the first has not come
- * to yet, and does not wait for the others. May be called from a task of one of its pools. A pool's
- * ended function, which may be called from here, must not free a pool of the scope. NULL is
- * ignored. */
+ * to yet, and does not wait for the others. May be called from a task of its pools. A pool's ended
+ * function, which may be called from here, must not free a pool of the scope. Takes NULL. */
 WEIR_API void weir_scope_cancel(weir_scope *scope);
 
 /** Whether the scope was cancelled; false for NULL. */

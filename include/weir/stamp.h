@@ -35,8 +35,7 @@ struct weir_stamp {
 };
 
 /** Runs the inside of the stamp, once for each call, and returns its status. For stamps only, on
- * their own thread and with their own context. Errors: WEIR_EINVAL (a NULL); then nothing was
- * run. */
+ * their own thread, with their own context. Errors: WEIR_EINVAL (NULL); then nothing was run. */
 WEIR_API int weir_next_run(const weir_next *next, weir_context *context);
 
 WEIR_END_DECLS

@@ -66,9 +66,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_begin(weir_transaction
 /** Puts count jobs in the open transaction, as weir_broker_put() does, but never in several parts.
  * On failure none of them is put; the transaction goes on, unless SQLite ended it, or had no memory
  * to take a part of them back: what comes after it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube,
- * options), WEIR_ETOOBIG (a body, the key, headers, the group, the put_id), WEIR_EBUSY (as there),
- * WEIR_EPAST, WEIR_ERANGE, WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (as there; no
- * transaction; a temporary table has a name of weir's, or a temporary trigger is on one of weir's).
+ * options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (as there), WEIR_EPAST,
+ * WEIR_ERANGE, WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (as there; no transaction; a
+ * temporary table has a name of weir's, or a temporary trigger is on one of weir's).
  */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
     weir_transaction *transaction, const char *tube, const struct weir_body *bodies, size_t count,
@@ -79,8 +79,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
  * notified. On failure it is rolled back, but that after WEIR_EIO nobody knows. Errors:
  * WEIR_ESCHEMA (an index or a trigger of the program's is on a table of weir's), WEIR_ESTATE (there
  * is no transaction; the program or SQLite ended it; a deferred foreign key is violated),
- * WEIR_ETIMEDOUT (a statement of the program is not finished), WEIR_EINVAL, those of the
- * storage. */
+ * WEIR_ETIMEDOUT (a statement is not finished), WEIR_EINVAL, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_commit(weir_transaction *transaction,
                                                                  struct weir_error *ret_error);
 
