@@ -228,7 +228,7 @@ enum weir_status weiri_broker_enter_tube(const weir_broker *broker, uint32_t nee
                                          const char *tube, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_broker_enter(broker, needs, ret_error);
-    return status == WEIR_OK ? weiri_tube_check(tube, ret_error) : status;
+    return status == WEIR_OK ? weiri_name_check("tube", tube, ret_error) : status;
 }
 
 /* ret_is_each: one has options of its own. */
@@ -331,7 +331,7 @@ enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_t
 {
     enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK && tube != NULL) {
-        status = weiri_tube_check(tube, ret_error);
+        status = weiri_name_check("tube", tube, ret_error);
     }
     return status == WEIR_OK ? broker->ops->tubes(broker->store, tube, fn, arg, ret_error) : status;
 }
@@ -344,7 +344,7 @@ static enum weir_status list(weir_broker *broker, uint32_t needs,
     enum weir_status status =
         weiri_broker_enter_for(broker, needs, "fn", listing->fn != NULL, ret_error);
     if (status == WEIR_OK && (filter->tube != NULL || listing->is_peek)) {
-        status = weiri_tube_check(filter->tube, ret_error);
+        status = weiri_name_check("tube", filter->tube, ret_error);
     }
     if (status == WEIR_OK) {
         status = weiri_check_choice("state", (int)filter->state, WEIR_JOB_ARCHIVED, ret_error);

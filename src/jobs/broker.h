@@ -69,8 +69,8 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
 /* Whether a text, which may be NULL, has 1 to most bytes. */
 enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
                                   struct weir_error *ret_error);
-/* weir_tube_check() in words. */
-enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
+/* weir_tube_check() in words: of the name of a tube, or of a schedule. */
+enum weir_status weiri_name_check(const char *name, const char *text, struct weir_error *ret_error);
 
 /* What becomes of late jobs of a tube, as its policy or a cluster's URL says it; no other member
  * counts. */

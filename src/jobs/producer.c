@@ -45,7 +45,7 @@ enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
         status = weiri_check_given("ret_producer", ret_producer, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
+        status = weiri_name_check("tube", tube, ret_error);
     }
     if (status == WEIR_OK) {
         status = check_options(broker, options, ret_error);

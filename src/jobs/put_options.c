@@ -9,30 +9,6 @@
 
 #define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)
 
-enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error)
-{
-    if (weiri_check_given("tube", tube, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
-    size_t offset;
-    enum weir_status status = weir_tube_check(tube, &offset);
-    if (status == WEIR_ETOOBIG) {
-        return weiri_fail(ret_error, status, "tube \"%.60s...\" has more than %d bytes", tube,
-                          WEIR_TUBE_SIZE_MAX);
-    }
-    if (status != WEIR_OK && tube[0] == '\0') {
-        return weiri_fail(ret_error, status, "the tube's name is empty: expected 1 to %d bytes",
-                          WEIR_TUBE_SIZE_MAX);
-    }
-    if (status != WEIR_OK) {
-        return weiri_fail(ret_error, status,
-                          "byte 0x%02x at offset %zu of tube \"%.200s\": expected A-Z a-z 0-9 - + "
-                          "/ ; . $ _ ( ) and no - in front",
-                          (unsigned)(unsigned char)tube[offset], offset, tube);
-    }
-    return WEIR_OK;
-}
-
 enum weir_status weiri_text_check(const char *name, const char *text, size_t most,
                                   struct weir_error *ret_error)
 {
@@ -44,6 +20,24 @@ enum weir_status weiri_text_check(const char *name, const char *text, size_t mos
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_ETOOBIG, "%s \"%.60s...\" has more than %zu bytes",
                             name, text, most);
+}
+
+enum weir_status weiri_name_check(const char *name, const char *text, struct weir_error *ret_error)
+{
+    size_t offset;
+    if (weiri_check_given(name, text, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    enum weir_status status = weir_tube_check(text, &offset);
+    if (status == WEIR_ETOOBIG || text[0] == '\0') {
+        return weiri_text_check(name, text, WEIR_TUBE_SIZE_MAX, ret_error);
+    }
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weiri_fail(ret_error, status,
+                            "byte 0x%02x at offset %zu of %s \"%.200s\": expected A-Z a-z 0-9 - + "
+                            "/ ; . $ _ ( ) and no - in front",
+                            (unsigned)(unsigned char)text[offset], offset, name, text);
 }
 
 static enum weir_status check_text(const char *name, enum weir_field_kind kind, const char *text,

@@ -14,21 +14,6 @@
 #define CATCH_UP_DEFAULT 100
 #define KNOWN_FLAGS ((uint32_t)WEIR_SCHEDULE_NO_OVERLAP)
 
-static enum weir_status check_name(const char *name, struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_check_given("name", name, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = weir_tube_check(name, NULL);
-    return status == WEIR_OK
-               ? WEIR_OK
-               : weiri_fail(ret_error, status,
-                            "name \"%.200s\": expected 1 to %d bytes out of A-Z a-z 0-9 - + / ; "
-                            ". $ _ ( ), no - in front",
-                            name, WEIR_TUBE_SIZE_MAX);
-}
-
 static enum weir_status check_texts(const struct weir_job_schedule_options *options,
                                     struct weir_error *ret_error)
 {
@@ -107,9 +92,9 @@ static enum weir_status check_all(const weir_broker *broker,
                                   const struct weir_job_schedule_options *options,
                                   struct weir_error *ret_error)
 {
-    enum weir_status status = check_name(options->name, ret_error);
+    enum weir_status status = weiri_name_check("name", options->name, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_tube_check(options->tube, ret_error);
+        status = weiri_name_check("tube", options->tube, ret_error);
     }
     if (status == WEIR_OK) {
         status = check_texts(options, ret_error);

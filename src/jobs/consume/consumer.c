@@ -56,7 +56,7 @@ static enum weir_status check_tubes(const char *tube, const struct weir_tube_wei
     enum weir_status status = WEIR_OK;
     if (tube != NULL || count == 0) {
         return count == 0
-                   ? weiri_tube_check(tube, ret_error)
+                   ? weiri_name_check("tube", tube, ret_error)
                    : weiri_fail(ret_error, WEIR_EINVAL,
                                 "a tube and %zu tubes in the options: expected one of both", count);
     }
@@ -66,7 +66,7 @@ static enum weir_status check_tubes(const char *tube, const struct weir_tube_wei
                           tubes == NULL ? "NULL" : "set", count, WEIR_CONSUMER_TUBES_MAX);
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = weiri_tube_check(tubes[i].tube, ret_error);
+        status = weiri_name_check("tube", tubes[i].tube, ret_error);
         if (status == WEIR_OK && tubes[i].weight > WEIGHT_MAX) {
             status = weiri_fail(ret_error, WEIR_EINVAL, "weight of tube %s is %u: at most %d",
                                 tubes[i].tube, (unsigned)tubes[i].weight, WEIGHT_MAX);

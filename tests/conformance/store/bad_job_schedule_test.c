@@ -67,7 +67,8 @@ ROW(weir_broker_schedule_put, options, name, WEIR_EINVAL)
     for (size_t i = 0; i < sizeof(bad_tubes) / sizeof(bad_tubes[0]); i++) {
         options.name = bad_tubes[i].name;
         CHECK_STATUS(keep(w, options), WEIR_EINVAL);
-        check_says("name \"");
+        check_says("name");
+        check_says(bad_tubes[i].says);
     }
     options.name = NULL;
     return keep(w, options);
