@@ -1,18 +1,20 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Operators' changes of jobs, tubes and schedules. */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/write.h"
 
+struct entry {
+    int64_t number;
+    enum weir_status status; /* result */
+};
+
 struct change_request {
     const struct weiri_change *change;
-    const int64_t *numbers;
-    enum weir_status *statuses; /* result */
+    struct entry *entries; /* of the ids */
 };
 
 struct kick_request {
@@ -31,10 +33,10 @@ static int run_change(struct weiri_store *store, void *arg)
     int64_t tube = 0;
     int code = change->tube == NULL ? SQLITE_OK : weiri_tube_add(store, change->tube, &tube);
     for (size_t i = 0; i < change->count && code == SQLITE_OK; i++) {
-        enum weir_status *status = &request->statuses[i];
+        enum weir_status *status = &request->entries[i].status;
         struct weiri_job_row row;
         *status = WEIR_ENOTFOUND;
-        code = weiri_row_load(store, request->numbers[i], &row);
+        code = weiri_row_load(store, request->entries[i].number, &row);
         if (code == SQLITE_ROW && change->identities != NULL) {
             int64_t ignored;
             code = weiri_sql_number(&store->writer, WEIRI_SQL_IS_LISTED,
@@ -99,26 +101,22 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
     if (change->ids == NULL) {
         return kick(store, change, ret_error);
     }
-    int64_t *numbers = weiri_alloc_zero(allocator, count, sizeof(*numbers));
-    enum weir_status *statuses = weiri_alloc_zero(allocator, count, sizeof(*statuses));
+    struct entry *entries = weiri_alloc_array(allocator, count, sizeof(*entries));
     enum weir_status status = WEIR_OK;
-    if (numbers == NULL || statuses == NULL) {
-        weiri_release(allocator, numbers, count * sizeof(*numbers));
-        weiri_release(allocator, statuses, count * sizeof(*statuses));
+    if (entries == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = weiri_number_parse("job id", change->ids[i], &numbers[i], ret_error);
+        status = weiri_number_parse("job id", change->ids[i], &entries[i].number, ret_error);
     }
-    struct change_request request = {change, numbers, statuses};
+    struct change_request request = {change, entries};
     if (status == WEIR_OK) {
         status = weiri_commit(store, run_change, &request, ret_error);
     }
-    if (status == WEIR_OK) {
-        memcpy(change->statuses, statuses, count * sizeof(*statuses));
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        change->statuses[i] = entries[i].status;
     }
-    weiri_release(allocator, numbers, count * sizeof(*numbers));
-    weiri_release(allocator, statuses, count * sizeof(*statuses));
+    weiri_release(allocator, entries, count * sizeof(*entries));
     return status;
 }
 
