@@ -57,10 +57,9 @@ static int rebuild(struct weiri_store *own, void *arg)
 {
     const struct rebuilding *rebuilding = arg;
     sqlite3 *db = own->writer.db;
-    uint64_t *buried = &rebuilding->counts->damaged;
     rebuilding->counts->orphans = 0;
-    int code = rebuilding->is_damaged ? weiri_repair_in_transaction(db, buried)
-                                      : weiri_repair_refresh(db, buried);
+    int code =
+        weiri_repair_in_transaction(db, rebuilding->is_damaged, &rebuilding->counts->damaged);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]) && code == SQLITE_OK; i++) {
         code = sqlite3_exec(db, orphans[i], NULL, NULL, NULL);
         rebuilding->counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;

@@ -34,22 +34,12 @@ static int run(sqlite3 *db, const char *sql)
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-static int bury_and_recount(sqlite3 *db, uint64_t *ret_buried)
-{
-    int code = run(db, bury);
-    *ret_buried = code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;
-    return code == SQLITE_OK ? run(db, recount) : code;
-}
-
-int weiri_repair_in_transaction(sqlite3 *db, uint64_t *ret_buried)
+static int make_anew(sqlite3 *db)
 {
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     int code = run(db, forget);
     if (code == SQLITE_OK) {
         code = weiri_schema_make_indexes(db);
-    }
-    if (code == SQLITE_OK) {
-        code = bury_and_recount(db, ret_buried);
     }
     if (code != SQLITE_OK) {
         (void)run(db, "PRAGMA writable_schema = RESET");
@@ -58,10 +48,14 @@ int weiri_repair_in_transaction(sqlite3 *db, uint64_t *ret_buried)
     return code;
 }
 
-int weiri_repair_refresh(sqlite3 *db, uint64_t *ret_buried)
+int weiri_repair_in_transaction(sqlite3 *db, bool is_damaged, uint64_t *ret_buried)
 {
-    int code = run(db, "REINDEX");
-    return code == SQLITE_OK ? bury_and_recount(db, ret_buried) : code;
+    int code = is_damaged ? make_anew(db) : run(db, "REINDEX");
+    if (code == SQLITE_OK) {
+        code = run(db, bury);
+        *ret_buried = (uint64_t)sqlite3_changes(db);
+    }
+    return code == SQLITE_OK ? run(db, recount) : code;
 }
 
 int weiri_repair_indexes(sqlite3 *db)
@@ -69,7 +63,7 @@ int weiri_repair_indexes(sqlite3 *db)
     uint64_t ignored;
     int code = run(db, "BEGIN IMMEDIATE");
     if (code == SQLITE_OK) {
-        code = weiri_repair_in_transaction(db, &ignored);
+        code = weiri_repair_in_transaction(db, true, &ignored);
     }
     return code == SQLITE_OK ? run(db, "COMMIT") : code;
 }

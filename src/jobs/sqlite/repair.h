@@ -3,6 +3,7 @@
 #ifndef WEIRI_SQLITE_REPAIR_H
 #define WEIRI_SQLITE_REPAIR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -15,9 +16,8 @@
  * after a statement found the indexes damaged. Fails where the table is damaged too; the caller
  * rolls back then. Returns SQLite's codes. */
 int weiri_repair_indexes(sqlite3 *db);
-/* The same inside a transaction. ret_buried: how many jobs were. */
-int weiri_repair_in_transaction(sqlite3 *db, uint64_t *ret_buried);
-/* The same where the old indexes can be read, so that their pages are used again. */
-int weiri_repair_refresh(sqlite3 *db, uint64_t *ret_buried);
+/* The same inside a transaction. ret_buried: how many jobs were, where it succeeds. is_damaged
+ * false: the old indexes can be read, so that their pages are used again. */
+int weiri_repair_in_transaction(sqlite3 *db, bool is_damaged, uint64_t *ret_buried);
 
 #endif
