@@ -149,9 +149,10 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
     return status;
 }
 
-static enum weir_status open_locked_file(struct weiri_store *store, bool must_exist,
-                                         struct weir_error *ret_error)
+static enum weir_status open_file(struct weiri_store *store, void *arg,
+                                  struct weir_error *ret_error)
 {
+    bool must_exist = *(const bool *)arg;
     bool exists = false;
     enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
     bool is_new = status == WEIR_OK && !exists;
@@ -179,25 +180,16 @@ static enum weir_status open_locked_file(struct weiri_store *store, bool must_ex
     return status;
 }
 
-enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
+enum weir_status weiri_store_open_locked(struct weiri_store *store, weiri_open_fn *fn, void *arg,
                                          struct weir_error *ret_error)
 {
-    bool exists = false;
-    enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
-    int ignored;
-    if (status == WEIR_OK && exists) { /* before any file is made beside it */
-        status = weiri_schema_peek(store->path, true, &ignored, ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
     int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
     if (error != 0) {
         return weiri_store_refuse_lock(store, error, ret_error);
     }
-    status = weiri_store_lock(store, weiri_write_limit(store), ret_error);
+    enum weir_status status = weiri_store_lock(store, weiri_write_limit(store), ret_error);
     if (status == WEIR_OK) {
-        status = open_locked_file(store, must_exist, ret_error);
+        status = fn(store, arg, ret_error);
         if (status != WEIR_OK && store->lock_file.is_made) {
             (void)unlink(store->lock_path);
         }
@@ -207,6 +199,19 @@ enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_ex
         weiri_lock_file_close(&store->lock_file);
     }
     return status;
+}
+
+enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
+                                         struct weir_error *ret_error)
+{
+    bool exists = false;
+    enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
+    int ignored;
+    if (status == WEIR_OK && exists) { /* before any file is made beside it */
+        status = weiri_schema_peek(store->path, true, &ignored, ret_error);
+    }
+    return status == WEIR_OK ? weiri_store_open_locked(store, open_file, &must_exist, ret_error)
+                             : status;
 }
 
 /* A process that has the lock has checked the stamps, and they may change meanwhile. */

@@ -71,6 +71,13 @@ WEIR_NODISCARD enum weir_status weiri_store_init(struct weiri_store *store, cons
                                                  struct weir_error *ret_error);
 void weiri_store_fini(struct weiri_store *store);
 
+/* Opens the lock file, and the rest by fn under the lock. On failure nothing stays open. */
+typedef enum weir_status weiri_open_fn(struct weiri_store *store, void *arg,
+                                       struct weir_error *ret_error);
+WEIR_NODISCARD enum weir_status weiri_store_open_locked(struct weiri_store *store,
+                                                        weiri_open_fn *fn, void *arg,
+                                                        struct weir_error *ret_error);
+
 /* Opens the file to write, with its lock file. Closed by weiri_write_close(). */
 WEIR_NODISCARD enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
                                                         struct weir_error *ret_error);

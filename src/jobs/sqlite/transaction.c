@@ -79,10 +79,9 @@ static enum weir_status check_schema(struct transaction *transaction, struct wei
     return status;
 }
 
-/* Under the store's lock. */
-static enum weir_status prepare(struct transaction *transaction, struct weir_error *ret_error)
+static enum weir_status prepare(struct weiri_store *store, void *arg, struct weir_error *ret_error)
 {
-    struct weiri_store *store = &transaction->store;
+    struct transaction *transaction = arg;
     sqlite3 *db = store->writer.db;
     transaction->schema = -1;
     enum weir_status status = check_schema(transaction, ret_error);
@@ -101,24 +100,6 @@ static enum weir_status prepare(struct transaction *transaction, struct weir_err
     }
     if (status != WEIR_OK) {
         close_weir(transaction);
-    }
-    return status;
-}
-
-static enum weir_status open_parts(struct transaction *transaction, struct weir_error *ret_error)
-{
-    struct weiri_store *store = &transaction->store;
-    int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
-    if (error != 0) {
-        return weiri_store_refuse_lock(store, error, ret_error);
-    }
-    enum weir_status status = weiri_store_lock(store, weiri_write_limit(store), ret_error);
-    if (status == WEIR_OK) {
-        status = prepare(transaction, ret_error);
-        weiri_lock_file_unlock(&store->lock_file);
-    }
-    if (status != WEIR_OK) {
-        weiri_lock_file_close(&store->lock_file);
     }
     return status;
 }
@@ -146,7 +127,7 @@ enum weir_status weiri_transaction_open(void *broker_store, void *connection,
     store->writer.db = connection;
     status = weiri_store_init(store, parent->path, ret_error);
     if (status == WEIR_OK) {
-        status = open_parts(transaction, ret_error);
+        status = weiri_store_open_locked(store, prepare, transaction, ret_error);
         if (status != WEIR_OK) {
             weiri_store_fini(store);
         }
