@@ -6,6 +6,10 @@
 #include "base/time.h"
 #include "jobs/core/job.h"
 
+/* Of a lease that ended while a look waited for its turn: its holder has so long for its own, to
+ * touch it. */
+#define TURN_NS WEIR_MS(100)
+
 /* One that was reserved before was in time once, and one that was kicked has a reason. */
 static bool is_late(const struct weiri_job_row *row, const struct weir_tube_policy *policy,
                     int64_t late_ns)
@@ -64,11 +68,12 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
         return WEIR_ECORRUPT;
     }
     int64_t delayed_ns = firsts->finds_delayed ? firsts->delayed_ns : WEIR_FOREVER;
-    int64_t lease_ns = firsts->finds_reserved ? firsts->lease_ns : WEIR_FOREVER;
+    int64_t lease_in_ns =
+        firsts->finds_reserved ? time_until(firsts->lease_ns, now.lease_ns) : WEIR_FOREVER;
+    lease_in_ns = lease_in_ns > 0 ? lease_in_ns : TURN_NS;
     int64_t first_ns = weiri_time_earlier(delayed_ns, firsts->firing_ns);
     first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
-    *ret_next_in_ns =
-        weiri_time_earlier(time_until(first_ns, now.wall_ns), time_until(lease_ns, now.lease_ns));
+    *ret_next_in_ns = weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);
     *ret_is_empty = !firsts->has_delayed && !firsts->has_ready && !firsts->has_reserved;
     return WEIR_OK;
 }

@@ -125,6 +125,11 @@ TEST(next, "the next look is at the first of all times; leases count in their ow
     firsts.finds_reserved = true;
     CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
     CHECK_INT(next, ==, 40);
+    firsts.delayed_ns = WEIR_FOREVER;
+    firsts.lease_ns = LEASE;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK_INT(next, ==, WEIR_MS(100));
+    firsts.delayed_ns = WALL + 50;
     firsts.lease_ns = WEIR_FOREVER;
     CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
     CHECK_INT(next, ==, 50);

@@ -13,6 +13,7 @@ enum {
 
 struct exchange_request {
     struct weiri_exchange *exchange;
+    int64_t asked_ns;             /* when it began to wait for its turn, on the clock of leases */
     bool is_settled;              /* an earlier transaction of this call settled */
     struct weiri_burials burials; /* result: in this transaction */
     bool has_more;                /* result: the transaction has changed enough */
@@ -56,19 +57,17 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
     return code;
 }
 
-/* Makes ready the jobs whose reservations have ended, and those that are due. */
+/* Makes ready the jobs whose reservations had ended at a time, and those that are due. */
 static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                    const struct weiri_tube_record *record, uint32_t attempts_max,
-                   struct weiri_now now, bool *ret_has_more)
+                   struct weiri_now now, int64_t ended_ns, bool *ret_has_more)
 {
     const struct {
         enum weiri_sql which;
         int64_t until_ns;
         struct weiri_job_step step;
     } kinds[] = {
-        {WEIRI_SQL_EXPIRED,
-         now.lease_ns,
-         {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max}},
+        {WEIRI_SQL_EXPIRED, ended_ns, {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max}},
         {WEIRI_SQL_DUE, now.wall_ns, {.event = WEIRI_JOB_DUE}},
     };
     size_t total = 0;
@@ -160,7 +159,8 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         code = weiri_tube_pause(&store->writer, tube, now.wall_ns, &record->paused_until_ns);
     }
     if (code == SQLITE_OK && !request->has_more) {
-        code = promote(store, tally, tube, record, exchange->attempts_max, now, &request->has_more);
+        code = promote(store, tally, tube, record, exchange->attempts_max, now,
+                       weiri_time_earlier(request->asked_ns, now.lease_ns), &request->has_more);
     }
     if (code == SQLITE_OK && record->paused_until_ns == 0 && !request->has_more) {
         code = weiri_reserve(store, exchange, tally, tube, &policy, now, &request->has_more);
@@ -227,7 +227,10 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
                                       struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
-    struct exchange_request request = {.exchange = exchange, .burials = {.tube = exchange->tube}};
+    /* Whose lease ends while this waits may wait as well, to touch it. */
+    struct exchange_request request = {.exchange = exchange,
+                                       .asked_ns = weiri_store_lease_now(store),
+                                       .burials = {.tube = exchange->tube}};
     weiri_list_init(&exchange->reserved);
     weiri_list_init(&request.burials.list);
     enum weir_status status;

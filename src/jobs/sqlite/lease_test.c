@@ -49,6 +49,35 @@ TEST(clock_set,
     weir_broker_close(broker);
 }
 
+/* A clock of leases that goes on by the TTR with each reading: a transaction that waits for so long
+ * reads it before and after. */
+static int64_t slow_lease_now(void *arg)
+{
+    (void)arg;
+    jobs_wall_step(&clocks.lease, WEIR_SECONDS(60));
+    return atomic_load(&clocks.lease.now_ns);
+}
+
+TEST(waits_for_its_turn,
+     "who waits for the store takes no job whose lease ends meanwhile: its worker "
+     "waits as well, to touch it")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    weir_broker *other = jobs_store_open_on("jobs.db", &clocks, "a");
+    struct weiri_list list;
+    (void)jobs_put(broker, "t", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    pass(WEIR_SECONDS(-1));
+    other->config.lease_now = slow_lease_now;
+    struct weiri_exchange exchange = jobs_reserve(other, "t", 1, 1000, &list);
+    CHECK_INT(exchange.reserved_count, ==, 0);
+    CHECK_INT(exchange.next_in_ns, ==, WEIR_MS(100));
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_TOUCH, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+}
+
 TEST(for_ever, "a run time and a TTR without an end leave the tube in order")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
@@ -224,5 +253,26 @@ TEST(order,
         CHECK_INT(job->number, ==, numbers[i]);
         jobs_free_one(broker, job);
     }
+    weir_broker_close(broker);
+}
+
+TEST(clock_was_ahead, "a job that was put by a clock ahead, and is done, puts off no later one")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    const struct weir_put_options later = {.delay_ns = 1};
+    jobs_wall_step(&clocks.wall, 365 * DAY);
+    for (int64_t number = 1; number <= 3; number++) {
+        CHECK_INT(jobs_put(broker, "t", "x", number == 3 ? &later : NULL), ==, number);
+        if (number == 1) {
+            struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+            CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+            jobs_free_one(broker, job);
+            jobs_wall_step(&clocks.wall, -365 * DAY);
+        }
+    }
+    pass(WEIR_SECONDS(1));
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->number, ==, 2);
+    jobs_free_one(broker, job);
     weir_broker_close(broker);
 }

@@ -66,10 +66,13 @@
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
-    X(LAST_RUN, "SELECT last FROM tubes WHERE id = ?1")                                            \
+    /* Where no job is ready there is no order to keep, and a clock that was ahead is forgotten.   \
+     */                                                                                            \
+    X(LAST_RUN, "SELECT iif(ready > 0, last, 0) FROM tubes WHERE id = ?1")                         \
     X(COUNT, "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + " \
              "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + "    \
-             "?8, expired = expired + ?9, last = max(last, ?10) WHERE id = ?1 RETURNING name, "    \
+             "?8, expired = expired + ?9, last = max(iif(ready > 0, last, 0), ?10) WHERE id = ?1 " \
+             "RETURNING name, "                                                                    \
              "delayed + ready + reserved")                                                         \
     X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
     X(ADD_JOB,                                                                                     \
