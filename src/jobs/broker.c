@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/sqlite/sqlite.h"
+#include "jobs/sqlite/store.h"
 
 #define EXPECTED "expected sqlite:PATH or beanstalk://HOST:PORT,HOST:PORT,..."
 #define BODY_SIZE_DEFAULT ((size_t)16 << 20)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/sqlite/sqlite.h"
+#include "jobs/sqlite/store.h"
 #include "support/harness.h"
 
 /* A case of each function of a backend that not all have. */

@@ -123,7 +123,7 @@ struct weiri_edit {
     enum weiri_edit_kind kind;
     const char *name;
     int64_t pause_ns; /* nothing is reserved for so long; WEIR_FOREVER: until resumed; 0: resumes */
-    const struct weir_tube_policy *policy; /* a change that is to be merged (jobs/core/policy.h) */
+    const struct weir_tube_policy *policy; /* a change that is to be merged (jobs/core/job.h) */
     /* A put's. The options are checked, with their defaults: cron, zone are not NULL. */
     const struct weir_job_schedule_options *schedule;
     const struct weiri_plan *plan;

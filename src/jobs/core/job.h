@@ -188,6 +188,13 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
                                       const struct weiri_tube_record *tube, int64_t owner,
                                       struct weiri_now now, struct weiri_effects *ret_effects);
 
+/* Applies a change to the policy that a tube has, as weir_broker_set_policy() says: in the
+ * transaction that writes, so that no change made meanwhile is lost. WEIR_EINVAL: the members of
+ * the result contradict each other, and the policy is as it was. */
+enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
+                                    const struct weir_tube_policy *change,
+                                    struct weir_error *ret_error);
+
 /* What a tube has after a look that took all that it could. */
 struct weiri_firsts {
     bool has_delayed; /* as the tube counts them */

@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/core/policy.h"
-
-#include <stdbool.h>
+#include "jobs/core/job.h"
 
 #include "base/error.h"
 

@@ -22,12 +22,8 @@ static uint64_t step(uint64_t state, uint64_t word)
     return state ^ (state >> 32);
 }
 
-uint64_t weiri_checksum(const void *data, size_t size)
-{
-    return weiri_checksum_behind(UINT64_C(0xcbf29ce484222325), data, size);
-}
-
-uint64_t weiri_checksum_behind(uint64_t state, const void *data, size_t size)
+/* Of bytes behind others that have the checksum state: both are in it, in this order. */
+static uint64_t add(uint64_t state, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
     state = step(state, (uint64_t)size);
@@ -38,6 +34,11 @@ uint64_t weiri_checksum_behind(uint64_t state, const void *data, size_t size)
         state = step(state, load(bytes, size));
     }
     return step(state, 0);
+}
+
+uint64_t weiri_checksum(const void *data, size_t size)
+{
+    return add(UINT64_C(0xcbf29ce484222325), data, size);
 }
 
 struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD_SIZE])
@@ -54,9 +55,7 @@ struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD
 uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct weiri_value *told)
 {
     uint64_t checksum = weiri_checksum(body->data, body->size);
-    return told == NULL || told->size == 0
-               ? checksum
-               : weiri_checksum_behind(checksum, told->bytes, told->size);
+    return told == NULL || told->size == 0 ? checksum : add(checksum, told->bytes, told->size);
 }
 
 int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,

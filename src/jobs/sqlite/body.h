@@ -17,8 +17,6 @@
  * 2^64. The last word is filled with zeros, and the size is mixed in so that zeros at the end
  * count. data may be NULL where size is 0. */
 uint64_t weiri_checksum(const void *data, size_t size);
-/* Of bytes behind others that have the checksum before: both are in it, in this order. */
-uint64_t weiri_checksum_behind(uint64_t before, const void *data, size_t size);
 
 /* What is beside a body: the texts in the order of their list, each with its NUL. Empty ones at the
  * end are left out, so that fields to come change no body that has none of them. */

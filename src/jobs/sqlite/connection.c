@@ -87,7 +87,7 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
         code = sqlite3_wal_autocheckpoint(db, 0);
     }
     if (code == SQLITE_OK && kind == WEIRI_CONNECTION_WRITER) {
-        weiri_space_configure(db);
+        weiri_space_set_chunk(db, WEIRI_CHUNK_SIZE);
         code = set_wal(db);
     }
     if (code == SQLITE_OK) {
@@ -226,7 +226,7 @@ void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
     weiri_connection_finalize(connection);
     if (may_fold) {
         (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-        weiri_space_trim(connection->db);
+        weiri_space_set_chunk(connection->db, 0);
     }
     (void)sqlite3_close(connection->db);
     connection->db = NULL;

@@ -3,9 +3,24 @@
 #ifndef WEIRI_SQLITE_EXCHANGE_H
 #define WEIRI_SQLITE_EXCHANGE_H
 
-#include "jobs/sqlite/policies.h"
+#include "jobs/sqlite/row.h"
 
 /* The parts of an exchange, inside its transaction. */
+
+struct weiri_policy {
+    struct weiri_tube_record record; /* the policy alone, zero where the tube has none */
+    struct weir_tube_policy_counts counts;
+    bool is_changed; /* to be saved: the counts of late jobs */
+};
+
+/* Reads the policy of a tube. Returns SQLite's codes. */
+int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
+                      struct weiri_policy *ret_policy);
+
+/* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
+ * kept no longer. ret_count: how many. */
+int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                      size_t limit, struct weiri_now now, size_t *ret_count);
 
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
  * are damaged are buried, late ones are what the policy says, those of full groups are passed over.

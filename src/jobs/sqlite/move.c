@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
-#include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/store.h"
 
 static int run_name(struct weiri_store *store, void *ret_name)

@@ -1,9 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/policies.h"
+#include "jobs/sqlite/exchange.h"
 
 #include "base/error.h"
-#include "jobs/core/policy.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/write.h"
 

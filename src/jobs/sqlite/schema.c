@@ -169,11 +169,6 @@ int weiri_schema_user_version(int version, int stamp)
     return stamp << 8 | version;
 }
 
-int weiri_schema_version_of(int user_version)
-{
-    return user_version & 0xff;
-}
-
 int weiri_schema_stamp_of(int user_version)
 {
     return user_version >> 8 & ((1 << WEIRI_STAMP_BITS) - 1);
@@ -184,7 +179,8 @@ int weiri_schema_new_stamp(void)
     return (int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1));
 }
 
-int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version)
+/* As of now, the log included: it may be newer than that of the header. */
+static int read_user_version(sqlite3 *db, int *ret_user_version)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
@@ -309,7 +305,7 @@ enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
 static enum weir_status check_version(const char *path, int user_version,
                                       struct weir_error *ret_error)
 {
-    int version = weiri_schema_version_of(user_version);
+    int version = user_version & 0xff;
     return version == WEIRI_SCHEMA_VERSION
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_ESCHEMA,
@@ -448,7 +444,7 @@ enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flag
                                     struct weir_error *ret_error)
 {
     int user_version = 0;
-    int code = weiri_schema_read_user_version(db, &user_version);
+    int code = read_user_version(db, &user_version);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }

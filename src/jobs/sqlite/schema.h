@@ -26,7 +26,6 @@ WEIR_NODISCARD enum weir_status weiri_schema_image(const char *boot, unsigned ch
 /* The user version of a database: the schema's version in the low 8 bits, the store's stamp in the
  * others (stamp.h). */
 int weiri_schema_user_version(int version, int stamp);
-int weiri_schema_version_of(int user_version);
 int weiri_schema_stamp_of(int user_version);
 /* A random stamp for a new store. */
 int weiri_schema_new_stamp(void);
@@ -35,9 +34,6 @@ int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZ
 
 /* Makes the indexes, which must not exist. */
 int weiri_schema_make_indexes(sqlite3 *db);
-
-/* Reads the user version as of now, the log included; it may be newer than that of the header. */
-int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version);
 
 /* Checks the first bytes of an open database, which have a user version without the log. SQLite
  * does not read them, so no lock is taken and no file is made. Errors: WEIR_ESCHEMA (empty, no

@@ -228,9 +228,10 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
         }
         CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
     }
-    int user_version = 0;
-    CHECK_INT(weiri_schema_read_user_version(store->writer.db, &user_version), ==, SQLITE_OK);
-    CHECK_INT(weiri_schema_version_of(user_version), ==, WEIRI_SCHEMA_VERSION);
+    int64_t user_version = 0;
+    CHECK_INT(weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version), ==,
+              SQLITE_OK);
+    CHECK_INT(user_version & 0xff, ==, WEIRI_SCHEMA_VERSION);
     static const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                      {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
                                      {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},

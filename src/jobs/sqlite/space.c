@@ -6,11 +6,6 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
-/* SQLite extends the file by multiples of this. Larger ones save calls, smaller ones space. */
-enum {
-    CHUNK_SIZE = 64 << 10
-};
-
 bool weiri_space_has_reserve(struct weiri_store *store)
 {
     /* Any other failure says that the file system has no such blocks. */
@@ -42,17 +37,7 @@ int weiri_space_claim(struct weiri_store *store)
     return error == 0 || weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : code;
 }
 
-static void set_chunk(sqlite3 *db, int size)
+void weiri_space_set_chunk(sqlite3 *db, int size)
 {
     (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &size);
-}
-
-void weiri_space_configure(sqlite3 *db)
-{
-    set_chunk(db, CHUNK_SIZE);
-}
-
-void weiri_space_trim(sqlite3 *db)
-{
-    set_chunk(db, 0);
 }

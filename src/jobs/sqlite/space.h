@@ -23,9 +23,10 @@ int weiri_space_check_put(struct weiri_store *store);
 /* Called before the commit: allocates the space of the pages that the transaction added. */
 int weiri_space_claim(struct weiri_store *store);
 
-/* Prepares a connection for weiri_space_claim(). */
-void weiri_space_configure(sqlite3 *db);
-/* Makes the last checkpoint leave the file no longer than its pages. */
-void weiri_space_trim(sqlite3 *db);
+/* SQLite extends the file by multiples of this. Larger ones save calls, smaller ones space. */
+#define WEIRI_CHUNK_SIZE (64 << 10)
+/* Prepares a connection for weiri_space_claim() with WEIRI_CHUNK_SIZE; with 0 the last checkpoint
+ * leaves the file no longer than its pages. */
+void weiri_space_set_chunk(sqlite3 *db, int size);
 
 #endif

@@ -21,7 +21,6 @@
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
-#include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/stamp.h"
 #include "jobs/sqlite/url.h"
 #include "jobs/sqlite/write.h"

@@ -62,6 +62,9 @@ struct weiri_store {
 
 _Static_assert(WEIRI_CHANNELS <= 64, "a channel is a bit");
 
+/* Jobs in an SQLite file; design notes: docs/internals/sqlite.md. */
+extern const struct weiri_broker_ops weiri_sqlite_ops;
+
 /* The channel of a tube. */
 unsigned weiri_store_channel(const char *tube);
 

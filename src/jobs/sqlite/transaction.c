@@ -92,7 +92,7 @@ static enum weir_status prepare(struct weiri_store *store, void *arg, struct wei
     }
     if (status == WEIR_OK) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        weiri_space_configure(db);
+        weiri_space_set_chunk(db, WEIRI_CHUNK_SIZE);
         int code = weiri_sql_prepare_ends(&store->writer);
         status = code == SQLITE_OK ? weiri_write_prepare(store, ret_error)
                                    : weiri_sqlite_fail(ret_error, db, code, store->path);
