@@ -277,3 +277,28 @@ TEST(is_looked_at, "what a node does not show is not deleted there: another may 
         fake_end(&fake);
     }
 }
+
+TEST(
+    apart,
+    "equal bodies of one put are different jobs, also where their own times are a nanosecond apart")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, 0);
+    struct weir_put_options options[3];
+    struct weir_body bodies[3];
+    struct weir_job_id ids[3];
+    struct weir_error error;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    for (int i = 0; i < 3; i++) {
+        options[i] = (struct weir_put_options){.run_at_ns = WEIR_SECONDS(now.tv_sec + 3600) - i};
+        bodies[i] = (struct weir_body){"x", 1, &options[i]};
+    }
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, 3, NULL, ids, &error), WEIR_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK(strcmp(strrchr(ids[i].text, '.'), strrchr(ids[(i + 1) % 3].text, '.')) != 0);
+    }
+    weir_broker_close(broker);
+    servers_end(&servers);
+}

@@ -213,6 +213,10 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     choose_nodes(&call);
     puts.is_enough = is_enough;
     int64_t mark = mark_of(put->tube);
+    int64_t step = 1;
+    while ((size_t)step < put->count) {
+        step *= 2;
+    }
     for (size_t job = 0; job < put->count && status == WEIR_OK; job++) {
         const struct weiri_put *own = put->each != NULL ? &put->each[job] : put;
         if (job == 0 || put->each != NULL) {
@@ -220,10 +224,11 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
         }
         call.request.body = put->bodies[job].data;
         call.request.body_size = put->bodies[job].size;
-        /* What was not asked to wait is not held back. A nanosecond apart, so that equal bodies of
-         * one call are not one job to Redis. */
+        /* What was not asked to wait is not held back. The number is in the last bits, so that
+         * equal bodies of one call are not one job to Redis, whatever their times. */
         int64_t early = weiri_is_at_once(own) ? WEIR_MS(1) : 0;
-        int64_t run_at = weiri_time_add(call.run_at_ns - early, mark + (int64_t)job);
+        int64_t run_at = weiri_time_add(call.run_at_ns - early, mark + step - 1);
+        run_at = (run_at & -step) | (int64_t)job;
         for (size_t i = 0; i < replicas && status == WEIR_OK; i++) {
             struct weiri_query *query =
                 weiri_queries_add(&puts, call.nodes[i], &call.request, put->tube);
