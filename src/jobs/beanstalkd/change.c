@@ -109,10 +109,10 @@ static enum weir_status bury_job(struct weiri_copies *copies, const char *reason
     }
     size_t away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB);
     size_t held = 0;
-    for (size_t i = 0, q = 0; i < copies->count; i++) {
-        bool *is_chosen = &copies->ids[i].is_chosen;
-        *is_chosen = *is_chosen && copies->queries.query[q++].kind == WEIRI_RESERVED;
-        held += *is_chosen;
+    for (size_t i = 0; i < copies->count; i++) {
+        struct weiri_copy_id *id = &copies->ids[i];
+        id->is_chosen = id->is_chosen && id->query->kind == WEIRI_RESERVED;
+        held += id->is_chosen;
     }
     enum weiri_claim_answer answer = WEIRI_CLAIM_MINE;
     if (held == copies->chosen && copies->claim.key[0] != '\0') {

@@ -108,7 +108,8 @@ struct weiri_copy_id {
     char tag[WEIRI_TAG_SIZE + 1]; /* "": none */
     char tube[WEIR_TUBE_SIZE_MAX + 1];
     /* Of struct weiri_copies. */
-    enum weir_job_state state; /* 0: not found */
+    const struct weiri_query *query; /* the last for it; NULL: it cannot be asked for */
+    enum weir_job_state state;       /* 0: not found */
     uint32_t priority;
     bool is_chosen; /* a command is for it; only one that was found is */
 };

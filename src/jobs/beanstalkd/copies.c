@@ -16,43 +16,24 @@ enum weir_status weiri_copies_begin(struct weiri_copies *copies, const char *id,
     return weiri_id_parse(copies->cluster, id, copies->ids, &copies->count, ret_error);
 }
 
-static bool is_known(const struct weiri_copies *copies, size_t i)
+static bool is_known(const struct weiri_copies *copies, const struct weiri_copy_id *id)
 {
-    return copies->ids[i].node < copies->cluster->options.node_count && copies->ids[i].number != 0;
+    return id->node < copies->cluster->options.node_count && id->number != 0;
 }
 
-static void add_query(struct weiri_copies *copies, size_t i, enum weiri_verb verb)
+static struct weiri_query *add_query(struct weiri_copies *copies, const struct weiri_copy_id *id,
+                                     enum weiri_verb verb)
 {
-    const struct weiri_request request = {
-        .verb = verb, .id = copies->ids[i].number, .priority = copies->ids[i].priority};
-    (void)weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
-}
-
-/* Tells of the copies that cannot be asked for, as of those that are away. Returns how many. */
-static size_t tell_of_unknown(struct weiri_copies *copies)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < copies->count; i++) {
-        const struct weiri_copy_id *id = &copies->ids[i];
-        size_t used = strlen(copies->away);
-        if (!is_known(copies, i)) {
-            (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%s%.*s: %s",
-                           used > 0 ? "; " : "", (int)strcspn(id->text, "/"), id->text,
-                           id->number == 0 ? "it did not answer the put"
-                                           : "the broker's URL does not name it");
-            count++;
-        }
-    }
-    return count;
+    const struct weiri_request request = {.verb = verb, .id = id->number, .priority = id->priority};
+    return weiri_queries_add(&copies->queries, id->node, &request, NULL);
 }
 
 size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb)
 {
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
-        if (copies->ids[i].is_chosen) {
-            add_query(copies, i, verb);
-        }
+        struct weiri_copy_id *id = &copies->ids[i];
+        id->query = id->is_chosen ? add_query(copies, id, verb) : NULL;
     }
     weiri_queries_run(&copies->queries);
     return weiri_queries_away(&copies->queries, copies->away, sizeof(copies->away));
@@ -87,45 +68,43 @@ const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
     return NULL;
 }
 
-/* Is what a node has under a copy's number of the id's tube, and of its tag? */
-static bool is_named(const struct weiri_copy_id *id, const struct weiri_query *body,
-                     const struct weiri_query *facts)
-{
-    char tube[WEIR_TUBE_SIZE_MAX + 1] = "";
-    char key[WEIRI_CLAIM_KEY_SIZE];
-    (void)weiri_stats_text(facts->body, facts->body_size, "tube", tube, sizeof(tube));
-    weiri_claim_key(body->body, body->body_size, key);
-    return strcmp(tube, id->tube) == 0 && strncmp(key, id->tag, strlen(id->tag)) == 0;
-}
-
 static bool is_same(const struct weiri_query *a, const struct weiri_query *b)
 {
     return a->body_size == b->body_size &&
            (a->body_size == 0 || memcmp(a->body, b->body, a->body_size) == 0);
 }
 
-/* Leaves out what is another job, and notes the states of the others. */
+/* Notes what a node has under a copy's number; is it of the id's tube, and of its tag? */
+static void read_answer(struct weiri_copy_id *id)
+{
+    const struct weiri_query *body = id->query;
+    bool is_found = body != NULL && body[0].kind == WEIRI_FOUND && body[1].kind == WEIRI_OK_BODY;
+    struct weiri_job_stats facts;
+    struct weir_job job = {.state = WEIR_JOB_READY};
+    char key[WEIRI_CLAIM_KEY_SIZE];
+    id->is_chosen = false;
+    id->state = is_found ? job.state : (enum weir_job_state)0;
+    if (is_found && weiri_job_stats_read(body[1].body, body[1].body_size, 0, &facts, &job)) {
+        weiri_claim_key(body->body, body->body_size, key);
+        id->is_chosen =
+            strcmp(facts.tube, id->tube) == 0 && strncmp(key, id->tag, strlen(id->tag)) == 0;
+        id->state = job.state;
+        id->priority = facts.priority;
+    }
+}
+
+/* Leaves out what is another job. */
 static const struct weiri_query *keep_named(struct weiri_copies *copies)
 {
     const struct weiri_query *first = NULL;
     bool is_all_one = true;
-    const struct weiri_query *body = copies->queries.query;
     for (size_t i = 0; i < copies->count; i++) {
         struct weiri_copy_id *id = &copies->ids[i];
-        bool is_found =
-            is_known(copies, i) && body[0].kind == WEIRI_FOUND && body[1].kind == WEIRI_OK_BODY;
-        id->is_chosen = is_found && is_named(id, &body[0], &body[1]);
-        id->state = is_found ? WEIR_JOB_READY : (enum weir_job_state)0;
+        read_answer(id);
         if (id->is_chosen) {
-            struct weiri_job_stats facts = {.priority = 0};
-            struct weir_job job = {.state = WEIR_JOB_READY};
-            (void)weiri_job_stats_read(body[1].body, body[1].body_size, 0, &facts, &job);
-            id->state = job.state;
-            id->priority = facts.priority;
-            first = first == NULL ? body : first;
-            is_all_one = is_all_one && is_same(first, body);
+            first = first == NULL ? id->query : first;
+            is_all_one = is_all_one && is_same(first, id->query);
         }
-        body += is_known(copies, i) ? 2 : 0;
     }
     size_t kept = 0;
     for (size_t i = 0; i < copies->count; i++) {
@@ -145,15 +124,24 @@ static const struct weiri_query *keep_named(struct weiri_copies *copies)
 const struct weiri_query *weiri_copies_read(struct weiri_copies *copies)
 {
     weiri_queries_clear(&copies->queries);
+    copies->away[0] = '\0';
+    copies->silent = 0;
     for (size_t i = 0; i < copies->count; i++) {
-        if (is_known(copies, i)) {
-            add_query(copies, i, WEIRI_PEEK);
-            add_query(copies, i, WEIRI_STATS_JOB);
+        struct weiri_copy_id *id = &copies->ids[i];
+        size_t used = strlen(copies->away);
+        id->query = NULL;
+        if (is_known(copies, id)) {
+            id->query = add_query(copies, id, WEIRI_PEEK);
+            (void)add_query(copies, id, WEIRI_STATS_JOB);
+            continue;
         }
+        (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%s%.*s: %s",
+                       used > 0 ? "; " : "", (int)strcspn(id->text, "/"), id->text,
+                       id->number == 0 ? "it did not answer the put"
+                                       : "the broker's URL does not name it");
+        copies->silent++;
     }
     weiri_queries_run(&copies->queries);
-    copies->away[0] = '\0';
-    copies->silent = tell_of_unknown(copies);
     for (size_t i = 0; i < copies->queries.count; i += 2) {
         const struct weiri_query *query = &copies->queries.query[i];
         query += query->kind == WEIRI_FOUND;
@@ -176,7 +164,7 @@ static bool add_copies(struct weiri_copies *copies, char *ids)
         struct weiri_copy_id *added = &copies->ids[copies->count];
         size_t one = 0;
         bool is_new = weiri_id_parse(copies->cluster, text, added, &one, NULL) == WEIR_OK &&
-                      is_known(copies, copies->count);
+                      is_known(copies, added);
         (void)snprintf(added->tag, sizeof(added->tag), "%.*s", WEIRI_TAG_SIZE, copies->claim.key);
         for (size_t i = 0; i < copies->count && is_new; i++) {
             struct weiri_copy_id *id = &copies->ids[i];
