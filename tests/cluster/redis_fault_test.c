@@ -263,6 +263,26 @@ TEST(closes_without_claims, "a broker that is closed while Redis is asked for cl
     end(&world);
 }
 
+TEST(closes_without_answers, "where jobs run unclaimed, a broker that is closed while Redis hangs "
+                             "gives back the copies whose claims it was asked for")
+{
+    struct world world;
+    begin_with(&world, NULL, "claims=REDIS&time_limit=5s&claims_away=run", NULL);
+    ledger_put(world.producer, 0, 1);
+    CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    while (jobs_counts(world.producer, "t").reserved != SERVER_NODES) {
+    }
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    ledger_wait(consumer);
+    weir_broker_close(world.broker);
+    world.broker = NULL;
+    CHECK_INT(world.ledger.all, ==, 0);
+    while (jobs_counts(world.producer, "t").ready != SERVER_NODES) {
+    }
+    end(&world);
+}
+
 TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and keeps its claims, "
                                   "loses and doubles nothing")
 {

@@ -354,6 +354,7 @@ void weiri_subscriptions_end(struct weiri_cluster *cluster)
     if (cluster->claims != NULL) {
         weiri_claims_close(cluster->claims);
         cluster->claims = NULL;
+        empty_stock(cluster, now); /* what runs unclaimed */
     }
     while ((subscription = next_of(cluster, NULL)) != NULL) {
         end(subscription);
