@@ -222,18 +222,6 @@ static void begin(struct weiri_conn *conn, int64_t now_ns)
     }
 }
 
-static void take_addresses(struct weiri_conn *conn, int64_t now_ns)
-{
-    join(&conn->resolver);
-    if (conn->resolver.error != 0) {
-        weiri_conn_fail(conn, now_ns, "cannot resolve the name",
-                        gai_strerror(conn->resolver.error));
-        return;
-    }
-    conn->address = conn->resolver.addresses;
-    try_addresses(conn, now_ns, 0);
-}
-
 /* --- the side of the loop --- */
 
 void weiri_conn_push(struct weiri_command *command, int64_t now_ns)
@@ -322,7 +310,14 @@ int64_t weiri_conn_advance(struct weiri_conn *conn, int64_t now_ns)
         begin(conn, now_ns);
     }
     if (conn->state == WEIRI_CONN_RESOLVING && atomic_load(&conn->resolver.is_done)) {
-        take_addresses(conn, now_ns);
+        join(&conn->resolver);
+        conn->address = conn->resolver.addresses;
+        if (conn->resolver.error == 0) {
+            try_addresses(conn, now_ns, 0);
+        } else {
+            weiri_conn_fail(conn, now_ns, "cannot resolve the name",
+                            gai_strerror(conn->resolver.error));
+        }
     }
     if (conn->state == WEIRI_CONN_DOWN) {
         return conn->retry_ns;

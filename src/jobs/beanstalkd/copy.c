@@ -81,7 +81,7 @@ static void bury(struct weiri_copy *copy, const char *why)
                      "tube %s: job %s is buried: %s", subscription->tube, copy->reservation->job.id,
                      why);
     (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s", why);
-    weiri_copy_leave(copy, WEIRI_JOB_BURY, 0);
+    weiri_copy_tell(copy, WEIRI_JOB_BURY, 0);
 }
 
 /* A copy that may run, its attempts counted with this one. */
@@ -120,9 +120,8 @@ static void look_later(struct weiri_copy *copy, int64_t lease_ms)
         weiri_copy_hold_back(copy);
         return;
     }
-    weiri_copy_leave(
-        copy, WEIRI_JOB_RELEASE,
-        seconds_after(copy, weiri_time_earlier(LOOK_SECONDS_MAX, lease_ms / 1000 + 1)));
+    weiri_copy_tell(copy, WEIRI_JOB_RELEASE,
+                    seconds_after(copy, weiri_time_earlier(LOOK_SECONDS_MAX, lease_ms / 1000 + 1)));
 }
 
 static bool has_claim(const struct weiri_copy *copy)
@@ -151,7 +150,7 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         if (weiri_copy_is_alive(copy)) {
             admit(copy, (uint64_t)number);
         } else {
-            weiri_copy_leave(copy, WEIRI_JOB_RETURN, 0);
+            weiri_copy_tell(copy, WEIRI_JOB_RETURN, 0);
         }
         break;
     case WEIRI_CLAIM_BUSY:
@@ -165,16 +164,16 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         }
         break;
     case WEIRI_CLAIM_DONE:
-        weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
+        weiri_copy_tell(copy, WEIRI_JOB_DONE, 0);
         break;
     case WEIRI_CLAIM_BURIED:
-        weiri_copy_leave(copy, WEIRI_JOB_BURY, 0);
+        weiri_copy_tell(copy, WEIRI_JOB_BURY, 0);
         break;
     case WEIRI_CLAIM_AWAY:
         if (copy->lane->subscription->cluster->options.runs_unclaimed) {
             admit(copy, copy->reservation->job.attempts);
         } else {
-            weiri_copy_leave(copy, WEIRI_JOB_RELEASE, weiri_copy_away_seconds(copy));
+            weiri_copy_tell(copy, WEIRI_JOB_RELEASE, weiri_copy_away_seconds(copy));
         }
         break;
     }
@@ -203,12 +202,6 @@ void weiri_copy_note_done(const struct weiri_copy *copy)
     struct weiri_done *done = done_of(copy);
     memcpy(done->key, copy->claim.key, sizeof(done->key));
     done->until_ns = weiri_time_add(weiri_monotonic_now(), DONE_NS);
-}
-
-static bool is_done_here(const struct weiri_copy *copy)
-{
-    const struct weiri_done *done = done_of(copy);
-    return done->until_ns > weiri_monotonic_now() && strcmp(done->key, copy->claim.key) == 0;
 }
 
 struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
@@ -248,8 +241,9 @@ void weiri_copy_claim(struct weiri_copy *copy)
         return;
     }
     /* Redis need not be asked about a job that was done here, or that another copy claims here. */
-    if (is_done_here(copy)) {
-        weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
+    const struct weiri_done *done = done_of(copy);
+    if (done->until_ns > weiri_monotonic_now() && strcmp(done->key, copy->claim.key) == 0) {
+        weiri_copy_tell(copy, WEIRI_JOB_DONE, 0);
         return;
     }
     if (weiri_copy_find_same(copy, has_claim) != NULL) {

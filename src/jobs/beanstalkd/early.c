@@ -34,7 +34,7 @@ static void clock_told(struct weiri_claim *claim, enum weiri_claim_answer answer
     bool is_right = answer == WEIRI_CLAIM_MINE && apart <= WEIRI_CLOCKS_APART_NS &&
                     apart >= -WEIRI_CLOCKS_APART_NS;
     int64_t left = is_right ? left_ns(copy) : weiri_time_earlier(left_ns(copy), UNSURE_NS);
-    weiri_copy_leave(copy, WEIRI_JOB_RELEASE, weiri_seconds(left));
+    weiri_copy_tell(copy, WEIRI_JOB_RELEASE, weiri_seconds(left));
 }
 
 /* A node makes a copy ready less than a second before its run time. One that lies further ahead was
@@ -100,7 +100,7 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
     } else if (left_ns(copy) <= 0 && copy->look_ns <= now_ns) {
         weiri_copy_claim(copy);
     } else if (copy->touch_ns <= now_ns) {
-        weiri_copy_touch(copy);
+        weiri_copy_tell(copy, WEIRI_JOB_TOUCH, 0);
     } else {
         return due_ns(copy, now_ns);
     }

@@ -166,7 +166,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
         /* Its other copies that are held back here are deleted. */
         struct weiri_copy *other;
         while ((other = weiri_copy_find_same(copy, is_looking)) != NULL) {
-            weiri_copy_leave(other, WEIRI_JOB_DONE, 0);
+            weiri_copy_tell(other, WEIRI_JOB_DONE, 0);
         }
     } else if (told != WEIRI_CLAIM_MINE && told != WEIRI_CLAIM_AWAY && !is_touch) {
         /* Another took it when this claim's lease ended, and settles it. */
@@ -236,18 +236,11 @@ void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlem
     }
 }
 
-void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s)
+void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s)
 {
     weiri_copy_go_on(copy);
     weiri_list_remove(&copy->link);
     copy->event = event;
     copy->delay_s = delay_s;
-    tell_claim(copy);
-}
-
-void weiri_copy_touch(struct weiri_copy *copy)
-{
-    weiri_copy_go_on(copy);
-    copy->event = WEIRI_JOB_TOUCH;
     tell_claim(copy);
 }

@@ -230,7 +230,7 @@ static int64_t advance_stock(struct weiri_subscription *subscription, int64_t no
     }
     weiri_mutex_unlock(&cluster->mutex);
     while (!weiri_list_is_empty(&taken)) {
-        weiri_copy_leave(WEIRI_CONTAINER(taken.next, struct weiri_copy, link), WEIRI_JOB_RETURN, 0);
+        weiri_copy_tell(WEIRI_CONTAINER(taken.next, struct weiri_copy, link), WEIRI_JOB_RETURN, 0);
     }
     *ret_stock = stock;
     return next;

@@ -153,8 +153,9 @@ void weiri_copy_hold_back(struct weiri_copy *copy);
 void weiri_copy_go_on(struct weiri_copy *copy);
 /* Does what is due of a copy that is held back. Returns when something will be. */
 int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns);
-/* Tells claim and node what becomes of a copy, and frees it; it is in no stock. */
-void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
+/* Tells claim and node what becomes of a copy that is in no stock, and frees it; after a touch it
+ * is held back again. */
+void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
 /* Does what a consumer asks for, after what it asked for before. */
 void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
 /* The lane holds the copy no longer. */
@@ -175,8 +176,6 @@ void weiri_copy_claim(struct weiri_copy *copy);
 void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *request,
                      void (*done)(struct weiri_command *, enum weiri_delivery,
                                   struct weiri_reply *));
-/* Touches a copy that is early; it is early again afterwards, or gone. */
-void weiri_copy_touch(struct weiri_copy *copy);
 /* When to touch it next, from now. */
 int64_t weiri_copy_touch_ns(const struct weiri_copy *copy);
 /* For how long it goes back to its node because its claim's server is away. */
