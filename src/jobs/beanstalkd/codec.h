@@ -114,6 +114,29 @@ bool weiri_reply_fits(enum weiri_verb verb, const struct weiri_reply *reply);
  * what it takes the following bytes for is not known. */
 bool weiri_reply_is_fatal(enum weiri_reply_kind kind);
 
+/* What became of a request. */
+enum weiri_delivery {
+    WEIRI_ANSWERED = 1,
+    WEIRI_NOT_SENT, /* the node has not seen it */
+    WEIRI_LOST      /* sent, at least in part, and not answered: it may have been done */
+};
+
+/* What one node has of a job. A put is accepted with min_written copies that are written, refused
+ * where all are absent, else unknown. */
+enum weiri_copy_state {
+    WEIRI_COPY_ABSENT = 1, /* certainly not there, or taken back */
+    WEIRI_COPY_WRITTEN,
+    WEIRI_COPY_MAYBE /* sent, and no answer that says */
+};
+
+/* What a node has after a put. reply is 0 unless answered. Only INSERTED counts as written: a
+ * BURIED job is there, and will not run by itself, but a kick would run it. */
+enum weiri_copy_state weiri_copy_of_put(enum weiri_delivery delivery, enum weiri_reply_kind reply);
+/* Must the copy be taken back where the put is not accepted? Its id is known. */
+bool weiri_copy_has_id(enum weiri_reply_kind reply);
+/* What a node has after the copy was deleted there. Not found: it was reserved, and may be run. */
+enum weiri_copy_state weiri_copy_of_delete(enum weiri_reply_kind reply);
+
 enum weiri_parse {
     WEIRI_PARSE_MORE = 1, /* all bytes were used; the reply is not complete */
     WEIRI_PARSE_REPLY,    /* parser->reply is complete */

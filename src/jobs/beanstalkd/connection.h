@@ -27,12 +27,6 @@ struct weiri_endpoint {
     const char *path;
 };
 
-enum weiri_delivery {
-    WEIRI_ANSWERED = 1,
-    WEIRI_NOT_SENT, /* the node has not seen it */
-    WEIRI_LOST      /* sent, at least in part, and not answered: it may have been done */
-};
-
 /* A request on its way. The texts and the body that it points to stay valid until done() is
  * called, which is exactly once, and may push other commands. */
 struct weiri_command {

@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/beanstalkd/quorum.h"
 
 struct put_call {
     struct weiri_cluster *cluster;
