@@ -71,17 +71,17 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     return code;
 }
 
-static int merge(struct weiri_store *store, struct weiri_edit_request *request)
+/* ret_tube: the tube, which is there then, unless the change was refused. */
+static int merge(struct weiri_store *store, struct weiri_edit_request *request, int64_t *ret_tube)
 {
     struct weiri_policy found = {.is_changed = false};
     struct weir_tube_policy *policy = &found.record.policy;
     const char *name = request->edit->name;
-    int64_t tube;
-    int code = weiri_tube_find(&store->writer, name, &tube);
-    code = code == SQLITE_OK     ? weiri_policy_find(&store->writer, tube, &found)
-           : code == SQLITE_DONE ? SQLITE_OK
-                                 : code;
-    if (code != SQLITE_OK) {
+    int code = weiri_tube_find(&store->writer, name, ret_tube);
+    if (code == SQLITE_OK) {
+        code = weiri_policy_find(&store->writer, *ret_tube, &found);
+    }
+    if (code != SQLITE_OK && code != SQLITE_DONE) {
         return code;
     }
     request->status = weiri_policy_merge(policy, request->edit->policy, &request->error);
@@ -90,10 +90,10 @@ static int merge(struct weiri_store *store, struct weiri_edit_request *request)
     }
     /* Consumers that found full groups look again. */
     weiri_write_notify(store, name, false);
-    code = weiri_tube_add(store, name, &tube);
+    code = weiri_tube_add(store, name, ret_tube);
     return code == SQLITE_OK
                ? weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY,
-                               WEIRI_VALUES(tube, policy->archive_ns,
+                               WEIRI_VALUES(*ret_tube, policy->archive_ns,
                                             policy->archive_count > INT64_MAX
                                                 ? INT64_MAX
                                                 : (int64_t)policy->archive_count,
@@ -104,13 +104,10 @@ static int merge(struct weiri_store *store, struct weiri_edit_request *request)
 int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     struct weiri_tally tally = {0};
-    int64_t tube;
-    int code = request->is_again ? SQLITE_OK : merge(store, request);
-    if (code != SQLITE_OK || request->status != WEIR_OK) {
-        return code;
-    }
-    code = weiri_tube_find(&store->writer, request->edit->name, &tube);
-    if (code == SQLITE_OK) {
+    int64_t tube = 0;
+    int code = request->is_again ? weiri_tube_find(&store->writer, request->edit->name, &tube)
+                                 : merge(store, request, &tube);
+    if (code == SQLITE_OK && request->status == WEIR_OK) {
         code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store),
                                  &request->trimmed);
     }

@@ -25,7 +25,8 @@ enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_read
         const struct weir_allocator *allocator = &store->config->allocator;
         reader = weiri_alloc(allocator, sizeof(*reader));
         if (reader == NULL) {
-            return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+            (void)weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+            return WEIR_ENOMEM;
         }
         enum weir_status status = weiri_connection_open(
             reader, store->path, WEIRI_CONNECTION_READER, store->config, ret_error);

@@ -336,15 +336,12 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
         &statement);
     if (code == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
-        if (name == NULL) {
-            code = SQLITE_NOMEM;
-        } else {
-            if (is_concerned) {
-                weiri_write_notify(store, name, false);
-            }
-            if (sqlite3_column_int64(statement, 1) == 0) {
-                weiri_write_notify(store, name, true);
-            }
+        code = name == NULL ? SQLITE_NOMEM : code;
+        if (name != NULL && is_concerned) {
+            weiri_write_notify(store, name, false);
+        }
+        if (name != NULL && sqlite3_column_int64(statement, 1) == 0) {
+            weiri_write_notify(store, name, true);
         }
     } else if (code == SQLITE_DONE) {
         code = SQLITE_CORRUPT; /* a job without its tube */

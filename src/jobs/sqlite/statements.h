@@ -64,6 +64,15 @@
     X(PAGE_COUNT, "PRAGMA page_count")                                                             \
     X(USER_VERSION, "PRAGMA user_version")                                                         \
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
+    /* Whether leases are of this boot, which has the name ?1 or is 'unknown'; ?2: their time. */  \
+    X(IS_BEGUN,                                                                                    \
+      "SELECT 1 FROM marks WHERE id = 1 AND ?1 IN (name, 'unknown') AND NOT EXISTS (SELECT 1 "     \
+      "FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND lease > ?2 + ttr)")                  \
+    X(END_LEASES,                                                                                  \
+      "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3 AND (lease > ?2 + ttr "  \
+      "OR EXISTS (SELECT 1 FROM marks WHERE id = 1 AND name <> ?1 AND 'unknown' NOT IN (name, "    \
+      "?1)))")                                                                                     \
+    X(NOTE_BOOT, "INSERT OR REPLACE INTO marks(id, name) SELECT 1, ?1 WHERE ?1 <> 'unknown'")      \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
     /* Where no job is ready there is no order to keep, and a clock that was ahead is forgotten.   \

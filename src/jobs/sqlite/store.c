@@ -80,31 +80,17 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return weiri_store_refuse_lock(store, error, ret_error);
 }
 
-/* Each has the name of this boot and the time of leases as parameters. */
-static const char is_begun[] = "SELECT 1 FROM marks WHERE id = 1 AND ?1 IN (name, 'unknown') "
-                               "AND NOT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_reserved "
-                               "WHERE state = 3 AND lease > ?2 + ttr)";
-static const char *const boot_changes[] = {
-    "BEGIN IMMEDIATE",
-    "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3 "
-    "AND (lease > ?2 + ttr OR EXISTS (SELECT 1 FROM marks WHERE id = 1 AND name <> ?1 AND "
-    "'unknown' NOT IN (name, ?1)))",
-    "INSERT OR REPLACE INTO marks(id, name) SELECT 1, ?1 WHERE ?1 <> 'unknown'",
-    "COMMIT",
-};
-
-/* SQLITE_ROW: the statement has a row; SQLITE_DONE: none. */
-static int run_boot(sqlite3 *db, const char *sql, const struct weiri_broker_config *config)
+static int end_leases(struct weiri_store *store, const struct weiri_value *boot)
 {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    if (code == SQLITE_OK) { /* a parameter that is not in it is left out */
-        (void)sqlite3_bind_text(statement, 1, config->boot, -1, SQLITE_STATIC);
-        (void)sqlite3_bind_int64(statement, 2, config->lease_now(config->now_arg));
-        code = sqlite3_step(statement);
+    struct weiri_connection *writer = &store->writer;
+    int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL);
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(writer, WEIRI_SQL_END_LEASES, boot);
     }
-    (void)sqlite3_finalize(statement);
-    return code;
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(writer, WEIRI_SQL_NOTE_BOOT, WEIRI_VALUES(store->config->boot));
+    }
+    return code == SQLITE_OK ? weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL) : code;
 }
 
 /* Ends the leases of an earlier boot: their holders are gone, and their times are of no use. Called
@@ -114,14 +100,14 @@ static int run_boot(sqlite3 *db, const char *sql, const struct weiri_broker_conf
 static enum weir_status begin_boot(struct weiri_store *store, struct weir_error *ret_error)
 {
     sqlite3 *db = store->writer.db;
-    int code = run_boot(db, is_begun, store->config);
-    for (size_t i = 0; i < sizeof(boot_changes) / sizeof(boot_changes[0]) && code == SQLITE_DONE;
-         i++) {
-        code = run_boot(db, boot_changes[i], store->config);
-    }
+    const struct weiri_value *boot =
+        WEIRI_VALUES(store->config->boot, weiri_store_lease_now(store));
+    int64_t ignored;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_IS_BEGUN, boot, &ignored);
+    code = code == SQLITE_DONE ? end_leases(store, boot) : code;
     enum weir_status status = WEIR_OK;
     /* Damage is left to the first commit, which can repair it, and to the next open. */
-    if (code != SQLITE_ROW && code != SQLITE_DONE && (code & 0xff) != SQLITE_CORRUPT) {
+    if (code != SQLITE_OK && (code & 0xff) != SQLITE_CORRUPT) {
         code = weiri_sqlite_refine(db, SQLITE_FCNTL_JOURNAL_POINTER, code);
         status = weiri_sqlite_fail(ret_error, db, code, store->path);
     }
