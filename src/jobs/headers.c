@@ -5,20 +5,6 @@
 
 #include <weir/job.h>
 
-static bool is_of_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-}
-
-static size_t name_size(const char *line)
-{
-    size_t size = 0;
-    while (size <= WEIR_HEADER_NAME_MAX && is_of_name(line[size])) {
-        size++;
-    }
-    return size;
-}
-
 /* The line of a name; NULL: none. */
 static const char *find(const char *headers, const char *name, size_t size)
 {
@@ -44,7 +30,8 @@ enum weir_status weir_headers_check(const char *headers, size_t *ret_offset)
     }
     const char *line = headers;
     while (line[0] != '\0') {
-        size_t size = name_size(line);
+        size_t size = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        size = size > WEIR_HEADER_NAME_MAX ? WEIR_HEADER_NAME_MAX + 1 : size;
         const char *end = strchr(line, '\n');
         bool is_named = size > 0 && size <= WEIR_HEADER_NAME_MAX && line[size] == '=';
         if (!is_named || end == NULL || find(headers, line, size) != line) {

@@ -96,7 +96,7 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    return weiri_schema_check(db, path, config->flags, ret_error);
+    return weiri_schema_check(connection, path, config->flags, ret_error);
 }
 
 /* Whether there is a file beside the database; also where that cannot be found out. */

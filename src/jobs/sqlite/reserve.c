@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/exchange.h"
 
-#include "base/alloc.h"
-#include "base/time.h"
 #include "jobs/sqlite/read.h"
 
 /* Jobs read at a time. */

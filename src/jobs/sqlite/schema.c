@@ -9,7 +9,6 @@
 #include "base/boot.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "jobs/core/fields.h"
 #include "jobs/sqlite/result.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, whose
@@ -177,22 +176,6 @@ int weiri_schema_stamp_of(int user_version)
 int weiri_schema_new_stamp(void)
 {
     return (int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1));
-}
-
-/* As of now, the log included: it may be newer than that of the header. */
-static int read_user_version(sqlite3 *db, int *ret_user_version)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            *ret_user_version = sqlite3_column_int(statement, 0);
-            code = SQLITE_OK;
-        }
-    }
-    (void)sqlite3_finalize(statement);
-    return code;
 }
 
 int weiri_schema_make_indexes(sqlite3 *db)
@@ -440,14 +423,14 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t fl
     return status;
 }
 
-enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags,
-                                    struct weir_error *ret_error)
+enum weir_status weiri_schema_check(struct weiri_connection *connection, const char *path,
+                                    uint32_t flags, struct weir_error *ret_error)
 {
-    int user_version = 0;
-    int code = read_user_version(db, &user_version);
+    int64_t user_version = 0; /* as of now, the log included: the header may have an older one */
+    int code = weiri_sql_number(connection, WEIRI_SQL_USER_VERSION, NULL, &user_version);
     if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, db, code, path);
+        return weiri_sqlite_fail(ret_error, connection->db, code, path);
     }
-    enum weir_status status = check_version(path, user_version, ret_error);
-    return status == WEIR_OK ? check_objects(db, path, flags, ret_error) : status;
+    enum weir_status status = check_version(path, (int)user_version, ret_error);
+    return status == WEIR_OK ? check_objects(connection->db, path, flags, ret_error) : status;
 }

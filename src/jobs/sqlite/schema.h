@@ -7,9 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sqlite3.h>
-
-#include <weir/broker.h>
+#include "jobs/sqlite/connection.h"
 
 /* The schema of a store's file, and checks whether a file is a store. */
 
@@ -56,7 +54,8 @@ WEIR_NODISCARD enum weir_status weiri_schema_check_size(sqlite3 *db, const char 
 
 /* Checks that the version and the tables are those of this build. flags (of enum weir_broker_flags)
  * tells whether there may be other tables; never indexes and triggers on the store's. */
-WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags,
+WEIR_NODISCARD enum weir_status weiri_schema_check(struct weiri_connection *connection,
+                                                   const char *path, uint32_t flags,
                                                    struct weir_error *ret_error);
 
 #endif

@@ -74,7 +74,8 @@ static enum weir_status check_schema(struct transaction *transaction, struct wei
     if (schema == transaction->schema) {
         return WEIR_OK;
     }
-    enum weir_status status = weiri_schema_check(db, store->path, store->config->flags, ret_error);
+    enum weir_status status =
+        weiri_schema_check(&store->writer, store->path, store->config->flags, ret_error);
     transaction->schema = status == WEIR_OK ? schema : transaction->schema;
     return status;
 }
