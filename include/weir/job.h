@@ -47,7 +47,7 @@ WEIR_API const char *weir_job_state_name(enum weir_job_state state);
 enum weir_run_outcome {
     WEIR_RUN_DONE = 1, /**< Succeeded; deleted, or archived. */
     WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
-    WEIR_RUN_BURIED,   /**< Failed for good; set aside. */
+    WEIR_RUN_BURIED,   /**< Failed for good: set aside, or run again by a put during the run. */
     WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
     WEIR_RUN_RETURNED  /**< Stopped, or could not begin: given back. */
 };
