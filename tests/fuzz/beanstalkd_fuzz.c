@@ -46,8 +46,7 @@ static void check_reply(const struct weiri_reply *reply)
 static uint64_t read_all(const struct weir_allocator *allocator, const char *bytes, size_t size,
                          size_t piece)
 {
-    struct weiri_parser parser;
-    weiri_parser_init(&parser, allocator, BODY_MAX);
+    struct weiri_parser parser = {.allocator = allocator, .body_size_max = BODY_MAX};
     uint64_t hash = 0;
     enum weiri_parse result = WEIRI_PARSE_MORE;
     size_t at = 0;

@@ -266,7 +266,7 @@ static void release(struct weiri_cluster *cluster)
     weiri_keys_wipe(&cluster->keys);
     weiri_release(&memory, cluster->nodes, count * sizeof(*cluster->nodes));
     weiri_release(&memory, cluster->polls, cluster->poll_capacity * sizeof(*cluster->polls));
-    weiri_cluster_options_free(&memory, &cluster->options);
+    weiri_release(&memory, cluster->options.block, cluster->options.block_size);
     weiri_cond_fini(&cluster->changed);
     weiri_mutex_fini(&cluster->mutex);
     weiri_release(&memory, cluster, sizeof(*cluster));

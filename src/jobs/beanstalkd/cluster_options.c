@@ -312,15 +312,9 @@ enum weir_status weiri_cluster_url_parse(const struct weir_allocator *allocator,
     enum weir_status status = read_pieces(&reader, options.block);
     status = status == WEIR_OK ? finish(&options, ret_error) : status;
     if (status != WEIR_OK) {
-        weiri_cluster_options_free(allocator, &options);
+        weiri_release(allocator, options.block, options.block_size);
         return status;
     }
     *ret_options = options;
     return WEIR_OK;
-}
-
-void weiri_cluster_options_free(const struct weir_allocator *allocator,
-                                struct weiri_cluster_options *options)
-{
-    weiri_release(allocator, options->block, options->block_size);
 }

@@ -25,19 +25,16 @@ struct weiri_cluster_options {
     const char *hmac_key_file; /* NULL: none */
     bool runs_unclaimed;
 
-    /* The URL, in pieces, and the texts of the nodes: all texts above. */
+    /* The URL, in pieces, and the texts of the nodes: all texts above. The owner releases it. */
     char *block;
     size_t block_size;
 };
 
 /* Reads what follows `beanstalk:` in a URL. A message names the piece and its offset in the whole
- * URL, and repeats no password. On success the result is to be given to
- * weiri_cluster_options_free(). Errors: WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOMEM. */
+ * URL, and repeats no password. Errors: WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_cluster_url_parse(const struct weir_allocator *allocator,
                                                         const char *location,
                                                         struct weiri_cluster_options *ret_options,
                                                         struct weir_error *ret_error);
-void weiri_cluster_options_free(const struct weir_allocator *allocator,
-                                struct weiri_cluster_options *options);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "support/harness.h"
 
 TEST(fills_in_defaults, "every part of a URL but the nodes has a default")
@@ -20,7 +21,7 @@ TEST(fills_in_defaults, "every part of a URL but the nodes has a default")
     CHECK_INT(options.lease_ns, ==, WEIR_SECONDS(5));
     CHECK_INT(options.remember_ns, ==, WEIR_SECONDS(86400));
     CHECK(options.claims == NULL && !options.runs_unclaimed);
-    weiri_cluster_options_free(test_allocator(), &options);
+    weiri_release(test_allocator(), options.block, options.block_size);
 }
 
 TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
@@ -55,7 +56,7 @@ TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
     CHECK_STRING(url.claims, "redis://u:p@ss@h:6379/2");
     CHECK(url.runs_unclaimed);
     CHECK_STRING(url.hmac_key_file, "/etc/weir/key");
-    weiri_cluster_options_free(test_allocator(), &url);
+    weiri_release(test_allocator(), url.block, url.block_size);
 }
 
 static void check_defaults(const char *location, size_t replicas, size_t min_written)
@@ -66,7 +67,7 @@ static void check_defaults(const char *location, size_t replicas, size_t min_wri
     CHECK_INT(url.replicas, ==, replicas);
     CHECK_INT(url.min_written, ==, min_written);
     CHECK(url.claims == NULL && !url.runs_unclaimed && url.hmac_key_file == NULL);
-    weiri_cluster_options_free(test_allocator(), &url);
+    weiri_release(test_allocator(), url.block, url.block_size);
 }
 
 TEST(has_defaults, "three copies of which two must be written; all nodes where there are fewer")
@@ -151,7 +152,7 @@ TEST(bounds_remember, "less than two minutes is too short for what is remembered
     }
     CHECK_STATUS(weiri_cluster_url_parse(test_allocator(), "//a,b?remember=2m", &url, &error),
                  WEIR_OK);
-    weiri_cluster_options_free(test_allocator(), &url);
+    weiri_release(test_allocator(), url.block, url.block_size);
 }
 
 static struct weir_broker_options broker_options(void)

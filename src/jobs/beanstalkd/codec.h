@@ -146,18 +146,16 @@ enum weiri_parse {
 
 /* An incremental parser of replies. It holds at most one line and one body. */
 struct weiri_parser {
+    /* The owner sets these two; all else begins as 0. */
     const struct weir_allocator *allocator;
-    size_t body_size_max;
+    size_t body_size_max; /* no memory is asked for a longer one: a job's is skipped, others are
+                             refused */
     const char *why;
     struct weiri_reply reply;
     size_t line_size;
     size_t left; /* of a body, which may be skipped, and its CR LF */
     char line[WEIRI_LINE_SIZE];
 };
-
-/* body_size_max: no memory is asked for a longer body. A job's is skipped, others are refused. */
-void weiri_parser_init(struct weiri_parser *parser, const struct weir_allocator *allocator,
-                       size_t body_size_max);
 
 /* Reads bytes up to the end of one reply. ret_used is how many were read. After WEIRI_PARSE_REPLY
  * the reply is the parser's until weiri_parser_next(), which alone may follow

@@ -139,8 +139,7 @@ static void check_reply(const struct weiri_parser *parser, size_t i)
 
 TEST(reads_replies_split_at_every_byte, "each reply is read in one piece and in any two")
 {
-    struct weiri_parser parser;
-    weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+    struct weiri_parser parser = {.allocator = test_allocator(), .body_size_max = BODY_MAX};
     for (size_t i = 0; i < GOOD_COUNT; i++) {
         size_t size = good_size(i);
         for (size_t split = 0; split < size; split++) {
@@ -167,8 +166,7 @@ TEST(reads_pipelined_replies, "replies that arrive together are told apart, what
         total += good_size(i);
     }
     for (size_t piece = 1; piece <= total; piece++) {
-        struct weiri_parser parser;
-        weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+        struct weiri_parser parser = {.allocator = test_allocator(), .body_size_max = BODY_MAX};
         size_t seen = 0;
         for (size_t start = 0; start < total; start += piece) {
             size_t end = start + piece < total ? start + piece : total;
@@ -249,8 +247,7 @@ TEST(refuses_bad_replies, "bytes that are no reply are refused, however they are
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         size_t size = bad[i].size != 0 ? bad[i].size : strlen(bad[i].bytes);
         for (size_t split = 0; split < size; split++) {
-            struct weiri_parser parser;
-            weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+            struct weiri_parser parser = {.allocator = test_allocator(), .body_size_max = BODY_MAX};
             size_t used;
             enum weiri_parse result = weiri_parser_feed(&parser, bad[i].bytes, split, &used);
             if (result == WEIRI_PARSE_MORE) {
@@ -268,8 +265,7 @@ TEST(refuses_bad_replies, "bytes that are no reply are refused, however they are
 
 TEST(refuses_an_endless_line, "a line that never ends is refused within its bound")
 {
-    struct weiri_parser parser;
-    weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+    struct weiri_parser parser = {.allocator = test_allocator(), .body_size_max = BODY_MAX};
     char line[WEIRI_LINE_SIZE + 1];
     memset(line, 'A', sizeof(line));
     size_t used;
@@ -289,7 +285,7 @@ TEST(skips_a_long_body, "a job that is longer than allowed is told without its b
     for (size_t split = 1; split < size + 2; split++) {
         struct weiri_parser parser;
         size_t used;
-        weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+        parser = (struct weiri_parser){.allocator = test_allocator(), .body_size_max = BODY_MAX};
         CHECK_INT(weiri_parser_feed(&parser, bytes, split, &used), ==, WEIRI_PARSE_MORE);
         CHECK_INT(weiri_parser_feed(&parser, bytes + split, size + 2 - split, &used), ==,
                   WEIRI_PARSE_REPLY);
@@ -304,8 +300,7 @@ TEST(skips_a_long_body, "a job that is longer than allowed is told without its b
 
 TEST_OOM(lacks_memory_for_a_body, "a body that no memory is there for is told, and nothing leaks")
 {
-    struct weiri_parser parser;
-    weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+    struct weiri_parser parser = {.allocator = test_allocator(), .body_size_max = BODY_MAX};
     static const char bytes[] = "RESERVED 1 3\r\nabc\r\n";
     size_t used;
     enum weiri_parse result = weiri_parser_feed(&parser, bytes, sizeof(bytes) - 1, &used);

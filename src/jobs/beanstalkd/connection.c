@@ -26,7 +26,8 @@ void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *co
     conn->facts.has_binlog = true;
     weiri_list_init(&conn->waiting);
     weiri_list_init(&conn->sent);
-    weiri_parser_init(&conn->parser, config->allocator, config->body_size_max);
+    conn->parser.allocator = config->allocator;
+    conn->parser.body_size_max = config->body_size_max;
 }
 
 /* --- names --- */

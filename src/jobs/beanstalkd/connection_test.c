@@ -383,7 +383,7 @@ static void say_stats(struct world *world, int puts, int records, int index)
     (void)snprintf(bytes, sizeof(bytes), "OK %zu\r\n%s\r\n", strlen(body), body);
     struct weiri_parser parser;
     size_t used;
-    weiri_parser_init(&parser, test_allocator(), 1000);
+    parser = (struct weiri_parser){.allocator = test_allocator(), .body_size_max = 1000};
     CHECK_INT(weiri_parser_feed(&parser, bytes, strlen(bytes), &used), ==, WEIRI_PARSE_REPLY);
     weiri_facts_read(parser.reply.body, parser.reply.body_size, &world->conn.facts);
     weiri_parser_next(&parser);

@@ -46,12 +46,6 @@ const char *weiri_reply_name(enum weiri_reply_kind kind)
     return kinds[kind].name;
 }
 
-void weiri_parser_init(struct weiri_parser *parser, const struct weir_allocator *allocator,
-                       size_t body_size_max)
-{
-    *parser = (struct weiri_parser){.allocator = allocator, .body_size_max = body_size_max};
-}
-
 void weiri_parser_next(struct weiri_parser *parser)
 {
     if (parser->reply.body != NULL) {
