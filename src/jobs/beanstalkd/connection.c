@@ -337,15 +337,11 @@ int64_t weiri_conn_advance(struct weiri_conn *conn, int64_t now_ns)
 
 short weiri_conn_events(const struct weiri_conn *conn)
 {
-    switch (conn->state) {
-    case WEIRI_CONN_CONNECTING:
+    if (conn->state == WEIRI_CONN_CONNECTING) {
         return POLLOUT;
-    case WEIRI_CONN_GREETING:
-    case WEIRI_CONN_UP:
-        return (short)(POLLIN | (conn->out_start < conn->out_end ? POLLOUT : 0));
-    default:
-        return 0;
     }
+    bool is_sending = conn->out_start < conn->out_end;
+    return conn->state < WEIRI_CONN_GREETING ? 0 : (short)(POLLIN | (is_sending ? POLLOUT : 0));
 }
 
 void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_t size,

@@ -83,8 +83,7 @@ void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns)
     }
     plan_check(queries, now_ns);
     for (size_t i = 0; i < count; i++) {
-        struct weiri_query *query = &queries->query[i];
-        weiri_conn_push(&query->command, now_ns);
+        weiri_conn_push(&queries->query[i].command, now_ns);
     }
     if (queries->claim.done != NULL) {
         weiri_claims_push(queries->cluster->claims, &queries->claim, now_ns);

@@ -90,10 +90,7 @@ bool weiri_reply_fits(enum weiri_verb verb, const struct weiri_reply *reply)
     if (((verbs[verb].replies | errors) & MASK(reply->kind)) == 0) {
         return false;
     }
-    if (reply->kind == WEIRI_BURIED) {
-        return (verb == WEIRI_PUT) == (reply->id != 0);
-    }
-    return true;
+    return reply->kind != WEIRI_BURIED || (verb == WEIRI_PUT) == (reply->id != 0);
 }
 
 bool weiri_reply_is_fatal(enum weiri_reply_kind kind)

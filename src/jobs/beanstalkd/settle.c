@@ -57,17 +57,6 @@ static void answer(struct weiri_copy *copy, enum weir_status status)
     weiri_list_insert_before(&copy->lane->subscription->cluster->settled, &settlement->link);
 }
 
-/* A copy that no consumer has was touched, or has left. */
-static void finish_own(struct weiri_copy *copy, bool is_good)
-{
-    if (copy->event == WEIRI_JOB_TOUCH && is_good) {
-        copy->touch_ns = weiri_copy_touch_ns(copy);
-        weiri_copy_hold_back(copy);
-    } else {
-        weiri_copy_free(copy);
-    }
-}
-
 static void send_event(struct weiri_copy *copy);
 
 static void settled(struct weiri_command *command, enum weiri_delivery delivery,
@@ -94,8 +83,11 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
     copy->is_sent = false;
     bool is_forgotten = copy->is_forgotten;
     weiri_mutex_unlock(&cluster->mutex);
-    if (!is_taken) {
-        finish_own(copy, is_good);
+    if (!is_taken && is_good && copy->event == WEIRI_JOB_TOUCH) {
+        copy->touch_ns = weiri_copy_touch_ns(copy);
+        weiri_copy_hold_back(copy);
+    } else if (!is_taken) {
+        weiri_copy_free(copy);
     } else if (is_forgotten) {
         weiri_copy_forget(copy);
     } else if (is_awaited) {

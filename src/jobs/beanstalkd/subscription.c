@@ -330,13 +330,6 @@ static void empty_stock(struct weiri_cluster *cluster, int64_t now_ns)
     }
 }
 
-/* Does Redis or a node owe an answer about a copy? */
-static bool is_owed(const struct weiri_cluster *cluster)
-{
-    return cluster->leaving > 0 ||
-           (cluster->claims != NULL && !weiri_claims_are_answered(cluster->claims));
-}
-
 void weiri_subscriptions_end(struct weiri_cluster *cluster)
 {
     struct weiri_subscription *subscription;
@@ -346,7 +339,9 @@ void weiri_subscriptions_end(struct weiri_cluster *cluster)
     /* Where claims that were asked for come in, their copies go back too. A claim that stays keeps
      * the job from other consumers for its lease, and those of dq take the job for done. A node
      * that has not heard of an end makes the copy ready, and its finder asks Redis. */
-    while (is_owed(cluster) && now < limit) {
+    while ((cluster->leaving > 0 ||
+            (cluster->claims != NULL && !weiri_claims_are_answered(cluster->claims))) &&
+           now < limit) {
         weiri_cluster_poll(cluster, now, limit);
         now = weiri_monotonic_now();
         empty_stock(cluster, now);
