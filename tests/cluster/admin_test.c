@@ -58,6 +58,7 @@ static enum weir_status change(change_fn *fn, weir_broker *broker, const struct 
 static int keep_priority(const struct weir_job *job, void *arg)
 {
     *(int32_t *)arg = job->priority;
+    CHECK_INT(job->progress, ==, -1); /* a cluster keeps none */
     return 0;
 }
 

@@ -130,7 +130,7 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
 static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
                 const struct weiri_query *facts, const struct weiri_listing *listing)
 {
-    struct weiri_shown shown = {.job = {.progress = 0}};
+    struct weiri_shown shown = {.job = {.progress = -1}};
     struct weiri_job_stats stats;
     char ids[WEIR_JOB_ID_SIZE];
     struct weiri_claim look = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
