@@ -130,12 +130,12 @@ enum weir_broker_flags {
  * when the broker is opened. The MAC covers tube, run time and body. go-queue's consumers see it as
  * the beginning of a body, so a tube with MACs is weir's alone.
  *
- * After a put that was WEIR_EUNKNOWN: with claims it is safe to put the same body into the same
- * tube again at the same run_at_ns while that lies ahead. Each tube adds less than a millisecond of
- * its own to run_at_ns, so that equal jobs of several tubes are different ones. Counts are of
- * copies, on the nodes that answered. Peeks show the first job of each state of each node. What
- * beanstalkd cannot do is WEIR_ENOTSUP: to show reserved jobs, and priorities below -2. TTRs are
- * whole seconds, rounded up. Why a job was buried is shown with claims only. */
+ * After a put that was WEIR_EUNKNOWN: with claims it is safe to put the same bodies into the same
+ * tube again at the same run_at_ns while that lies ahead; all that had options of their own. Each
+ * tube adds less than a millisecond of its own, so that equal jobs of several tubes are different
+ * ones. Counts are of copies, on the nodes that answered. Peeks show the first job of each state of
+ * each node. What beanstalkd cannot do is WEIR_ENOTSUP: to show reserved jobs, and priorities below
+ * -2. TTRs are whole seconds, rounded up. Why a job was buried is shown with claims only. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,

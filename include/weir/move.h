@@ -52,11 +52,10 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * first: it would be late there. From cluster to cluster it does not. So does a ready job whose run
  * time lies ahead, since the clock was set back: it would be delayed.
  *
- * One move at a time leaves an SQLite store, and none enters it meanwhile: another one is
- * WEIR_EBUSY, and the error names the process. Workers may go on. A job that one of them takes from
- * an SQLite source, or that a put by key or an operator changes there, after it was put into the
- * target is taken back from there, and left. Where that is too late, it is counted in both, and may
- * run twice. One that is reserved in a cluster is not touched.
+ * One move at a time leaves an SQLite store, and none of another store enters it: WEIR_EBUSY, with
+ * the process' name. Workers may go on. A job of a store that one of them takes, or a put or an
+ * operator changes, after it was put into the target is taken back from there, and left; if that is
+ * too late, it is counted in both, and may run twice. One reserved in a cluster stays.
  *
  * Jobs on a source node that does not answer are not moved (WEIR_EUNKNOWN, after the others were).
  * With claims its copies of jobs that were moved are deleted within `remember`, or by another move;

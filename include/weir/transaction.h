@@ -34,8 +34,9 @@ struct sqlite3; /* sqlite3.h */
  * jobs, bodies, marks, pauses, attempts, keys, schedules, policies, and those names with an ending.
  *
  * A transaction excludes all other writers of the store, the program's own puts by the broker too:
- * keep it short. Others wait, and after their busy_ns are WEIR_ETIMEDOUT. The power may fail at any
- * moment: after a commit that was WEIR_OK all is there, after any other end nothing.
+ * keep it short. Others wait, and after their busy_ns are WEIR_ETIMEDOUT; jobs that run and have a
+ * shorter TTR may run twice. The power may fail at any moment: after a commit that was WEIR_OK all
+ * is there, after any other end nothing.
  *
  * A transaction object is used by one thread at a time. */
 

@@ -278,26 +278,39 @@ TEST(is_looked_at, "what a node does not show is not deleted there: another may 
     }
 }
 
-TEST(
-    apart,
-    "equal bodies of one put are different jobs, also where their own times are a nanosecond apart")
+/* Puts bodies that are equal, each with a time of its own: the last ones are earlier. */
+static void put_timed(weir_broker *broker, const char *tube, int64_t apart_ns, size_t count,
+                      struct weir_job_id *ret_ids)
+{
+    static struct weir_put_options options[1000];
+    static struct weir_body bodies[1000];
+    struct weir_error error;
+    for (size_t i = 0; i < count; i++) {
+        options[i] = (struct weir_put_options){.run_at_ns = WEIR_SECONDS(INT64_C(4102444800)) -
+                                                            apart_ns * (int64_t)i};
+        bodies[i] = (struct weir_body){"x", 1, &options[i]};
+    }
+    CHECK_STATUS(weir_broker_put(broker, tube, bodies, count, NULL, ret_ids, &error), WEIR_OK);
+}
+
+TEST(apart,
+     "equal bodies of one put are different jobs, also where their own times are a nanosecond "
+     "apart, and so are those of another tube")
 {
     struct servers servers;
     servers_start(&servers);
     weir_broker *broker = open_on(&servers, 0);
-    struct weir_put_options options[3];
-    struct weir_body bodies[3];
-    struct weir_job_id ids[3];
-    struct weir_error error;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    for (int i = 0; i < 3; i++) {
-        options[i] = (struct weir_put_options){.run_at_ns = WEIR_SECONDS(now.tv_sec + 3600) - i};
-        bodies[i] = (struct weir_body){"x", 1, &options[i]};
-    }
-    CHECK_STATUS(weir_broker_put(broker, "t", bodies, 3, NULL, ids, &error), WEIR_OK);
+    static struct weir_job_id ids[1000];
+    static struct weir_job_id others[1000];
+    put_timed(broker, "t", 1, 3, ids);
     for (int i = 0; i < 3; i++) {
         CHECK(strcmp(strrchr(ids[i].text, '.'), strrchr(ids[(i + 1) % 3].text, '.')) != 0);
+    }
+    /* What these tubes add to run times differs by 91 ns. */
+    put_timed(broker, "tube11", 0, 1000, ids);
+    put_timed(broker, "tube28", 0, 1000, others);
+    for (int i = 0; i < 1000; i++) {
+        CHECK(strcmp(strrchr(ids[i].text, '.'), strrchr(others[i].text, '.')) != 0);
     }
     weir_broker_close(broker);
     servers_end(&servers);

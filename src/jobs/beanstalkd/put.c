@@ -213,7 +213,7 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     puts.is_enough = is_enough;
     int64_t mark = mark_of(put->tube);
     int64_t step = 1;
-    while ((size_t)step < put->count) {
+    while (put->each != NULL && (size_t)step < put->count) {
         step *= 2;
     }
     for (size_t job = 0; job < put->count && status == WEIR_OK; job++) {
@@ -223,11 +223,12 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
         }
         call.request.body = put->bodies[job].data;
         call.request.body_size = put->bodies[job].size;
-        /* What was not asked to wait is not held back. The number is in the last bits, so that
-         * equal bodies of one call are not one job to Redis, whatever their times. */
+        /* What was not asked to wait is not held back. Equal bodies of one call are not one job to
+         * Redis: they are a nanosecond apart, or have their number in the last bits of times of
+         * their own. The mark comes last, so that those of another tube are others. */
         int64_t early = weiri_is_at_once(own) ? WEIR_MS(1) : 0;
-        int64_t run_at = weiri_time_add(call.run_at_ns - early, mark + step - 1);
-        run_at = (run_at & -step) | (int64_t)job;
+        int64_t run_at = weiri_time_add(call.run_at_ns - early, step - 1) & -step;
+        run_at = weiri_time_add(run_at, mark + (int64_t)job);
         for (size_t i = 0; i < replicas && status == WEIR_OK; i++) {
             struct weiri_query *query =
                 weiri_queries_add(&puts, call.nodes[i], &call.request, put->tube);

@@ -8,9 +8,10 @@
 
 /* Each open of a lock file shares a second lock of it with all others, from its first flock(2)
  * until it is closed. It is a lock of the open file description (fcntl(2)): the kernel releases it
- * when its process dies, and no close of another descriptor releases it, as that of the store's
- * file does with the locks of SQLite. It is taken under the flock only, so who has that knows
- * whether he is the first user of a store, or the last. */
+ * when its process dies, with the children that it forked and that have not called exec, and no
+ * close of another descriptor releases it, as that of the store's file does with the locks of
+ * SQLite. It is taken under the flock only, so who has that knows whether he is the first user of a
+ * store, or the last. */
 
 /* Returns 0 or a number of errno.h. */
 int weiri_lock_share(int fd);

@@ -164,7 +164,8 @@ int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
            picked - exchange->reserved_count < store->promote_max) {
         struct pick picks[PICK_MAX];
         size_t missing = exchange->wanted - exchange->reserved_count;
-        size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
+        size_t limit = missing < store->promote_max ? missing : store->promote_max;
+        limit = limit < PICK_MAX ? limit : PICK_MAX;
         code = pick(store, exchange, tube, policy->record.policy.group_limit, limit, picks, &count);
         picked += count;
         for (size_t i = 0; i < count; i++) {
