@@ -93,14 +93,24 @@ void weiri_copy_go_on(struct weiri_copy *copy)
     }
 }
 
-int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
+int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns, size_t *room)
 {
+    int64_t left = left_ns(copy);
+    bool is_due = left <= 0 && copy->look_ns <= now_ns;
+    bool may_claim = copy->look_ns > 0 || *room > 0;
     if (!weiri_copy_is_alive(copy)) {
         weiri_copy_free(copy);
-    } else if (left_ns(copy) <= 0 && copy->look_ns <= now_ns) {
+    } else if (is_due && may_claim) {
+        *room -= copy->look_ns == 0;
         weiri_copy_claim(copy);
+    } else if (is_due && left <= -WEIRI_STOCK_MAX_NS) {
+        weiri_copy_tell(copy, WEIRI_JOB_RELEASE, 0);
     } else if (copy->touch_ns <= now_ns) {
         weiri_copy_tell(copy, WEIRI_JOB_TOUCH, 0);
+    } else if (is_due) {
+        copy->lane->subscription->is_room_wanted = true;
+        return weiri_time_earlier(weiri_time_add(now_ns, left + WEIRI_STOCK_MAX_NS),
+                                  copy->touch_ns);
     } else {
         return due_ns(copy, now_ns);
     }

@@ -8,8 +8,6 @@
 
 /* How long a reserve waits on the node. */
 #define WAIT_SECONDS 30
-/* A job in the stock that nobody takes for so long goes back to its node. */
-#define STOCK_MAX_NS WEIR_SECONDS(1)
 /* How often to ask where every lane holds jobs. */
 #define POLL_NS WEIR_MS(20)
 /* A copy whose node does not tell of it for so long is not expected to come. */
@@ -169,12 +167,14 @@ static void rest(struct weiri_subscription *subscription)
 
 /* --- copies --- */
 
-/* Advances the copies that are early, once one of them may be due. Returns when to do so again. */
-static int64_t advance_early(struct weiri_subscription *subscription, int64_t now_ns)
+/* Advances the copies that are early, once one of them may be due, or claimed. Returns when to do
+ * so again. */
+static int64_t advance_early(struct weiri_subscription *subscription, int64_t now_ns, size_t room)
 {
-    if (subscription->early_ns > now_ns) {
+    if (subscription->early_ns > now_ns && (room == 0 || !subscription->is_room_wanted)) {
         return subscription->early_ns;
     }
+    subscription->is_room_wanted = false;
     /* A while later even if none is due: the wall clock may be set, a connection may end. */
     subscription->early_ns =
         subscription->early_count == 0 ? INT64_MAX : weiri_time_add(now_ns, WEIR_SECONDS(1));
@@ -183,7 +183,7 @@ static int64_t advance_early(struct weiri_subscription *subscription, int64_t no
     for (struct weiri_list *link = end->next; link != end; link = following) {
         struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
         following = link->next;
-        int64_t due = weiri_copy_advance(copy, now_ns);
+        int64_t due = weiri_copy_advance(copy, now_ns, &room);
         subscription->early_ns = weiri_time_earlier(subscription->early_ns, due);
     }
     return subscription->early_ns;
@@ -219,7 +219,7 @@ static int64_t advance_stock(struct weiri_subscription *subscription, int64_t no
     for (struct weiri_list *link = end->next; link != end; link = following) {
         struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
         following = link->next;
-        int64_t limit = weiri_time_add(copy->ready_ns, STOCK_MAX_NS);
+        int64_t limit = weiri_time_add(copy->ready_ns, WEIRI_STOCK_MAX_NS);
         if (is_closing || limit <= now_ns || !weiri_copy_is_alive(copy)) {
             weiri_list_remove(link);
             weiri_list_insert_before(&taken, link);
@@ -242,8 +242,7 @@ static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
 {
     struct weiri_cluster *cluster = subscription->cluster;
     size_t stock;
-    int64_t next = advance_early(subscription, now_ns);
-    next = weiri_time_earlier(next, advance_stock(subscription, now_ns, false, &stock));
+    int64_t next = advance_stock(subscription, now_ns, false, &stock);
     weiri_mutex_lock(&cluster->mutex);
     int64_t until = subscription->waiters > 0 ? INT64_MAX : subscription->demand_until_ns;
     size_t demand = subscription->demand;
@@ -251,16 +250,23 @@ static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
     /* What is reserved while nobody can claim it would only go back. */
     bool must_wait = cluster->claims != NULL && !cluster->options.runs_unclaimed &&
                      weiri_claims_away(cluster->claims) != NULL;
+    bool is_claimed = cluster->claims != NULL && !must_wait;
+    size_t coming = stock + count_coming(subscription, now_ns);
+    size_t room = until > now_ns && demand > coming ? demand - coming : 0;
+    room = is_claimed ? room : SIZE_MAX; /* else a killed consumer keeps none from others */
+    next = weiri_time_earlier(next, advance_early(subscription, now_ns, room));
     if (until <= now_ns || must_wait) {
         rest(subscription);
         return next;
     }
     next = weiri_time_earlier(next, until);
-    size_t coming = count_coming(subscription, now_ns);
-    if (coming > 0) {
+    coming = stock + count_coming(subscription, now_ns);
+    if (coming > stock) {
         next = weiri_time_earlier(next, weiri_time_add(now_ns, SILENT_NS));
     }
-    coming += stock;
+    if (subscription->is_room_wanted && demand > coming) {
+        return now_ns; /* some that were to be claimed were not */
+    }
     if (demand > coming && subscription->early_count < WEIRI_EARLY_MAX) {
         for (size_t node = 0; node < cluster->options.node_count; node++) {
             int64_t again = ask_branch(subscription, node, demand - coming, now_ns);

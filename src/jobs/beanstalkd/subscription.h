@@ -20,6 +20,8 @@
 /* Copies that are held back at a time: before their run time, or while another copy runs. A node
  * counts whole seconds, so these are the copies of all jobs that are due within a second. */
 #define WEIRI_EARLY_MAX 8192
+/* How long nobody takes a job that could run here, until it goes back. */
+#define WEIRI_STOCK_MAX_NS WEIR_SECONDS(1)
 /* By the first three. */
 #define WEIRI_DONE_MAX 4096
 
@@ -119,6 +121,7 @@ struct weiri_subscription {
     struct weiri_list early;
     size_t early_count;
     int64_t early_ns;    /* when to look through them; no later than any is due */
+    bool is_room_wanted; /* one is due that was not claimed for lack of room */
     bool has_told_clock; /* that one was ready too early */
     struct weiri_foreign_count foreign;
     struct weiri_done done[WEIRI_DONE_MAX]; /* the last of each place */
@@ -151,8 +154,10 @@ struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
 void weiri_copy_hold_back(struct weiri_copy *copy);
 /* Ends that, if it is held back. */
 void weiri_copy_go_on(struct weiri_copy *copy);
-/* Does what is due of a copy that is held back. Returns when something will be. */
-int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns);
+/* Does what is due of a copy that is held back. A consumer that is killed keeps what it has claimed
+ * from others: *room is how many may be claimed now that their run time has come; the others stay
+ * as they are for a moment, and go back then. Returns when something will be due. */
+int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns, size_t *room);
 /* Tells claim and node what becomes of a copy that is in no stock, and frees it; after a touch it
  * is held back again. */
 void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
