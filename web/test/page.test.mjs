@@ -145,7 +145,9 @@ for (const scheme of ["light", "dark"]) {
         await picture(page, "tube-" + scheme);
         await page.getByRole("link", { name: /^\d+$/ }).first().click();
         await page.getByText("Why is it buried?").waitFor();
-        await page.getByText("<b>no</b> database").waitFor();
+        /* The program's last line is in the reason, and in its output. */
+        await page.getByText("exit status 7: <b>no</b> database", { exact: true }).waitFor();
+        await page.getByText("<b>no</b> database", { exact: true }).waitFor();
         await judge(page, "job");
         await picture(page, "job-" + scheme);
         await page.goto(place + "#/workers");
