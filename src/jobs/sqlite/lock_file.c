@@ -41,7 +41,8 @@ struct channel {
     uint32_t reserved1;
     uint64_t magic;     /* of the first channel: MAGIC */
     uint32_t noted;     /* of the first channel */
-    uint32_t unused[9]; /* up to a cache line */
+    uint32_t control;   /* of the first channel */
+    uint32_t unused[8]; /* up to a cache line */
 };
 
 /* The file's content. All zero is valid; each open writes MAGIC. */
@@ -71,6 +72,7 @@ static void notify(struct channel *channel, int count)
 static void notify_all(struct weiri_lock_page *page)
 {
     notify(&page->released, INT_MAX);
+    change(&page->released.control, FUTEX_OP_ADD, 1, 0);
     for (unsigned i = 0; i < WEIRI_CHANNELS; i++) {
         notify(&page->channels[i], INT_MAX);
     }
@@ -452,4 +454,14 @@ void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, b
 bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel)
 {
     return read_channel(file, &file->page->channels[channel]).interest > 0;
+}
+
+uint32_t weiri_control_mark(struct weiri_lock_file *file)
+{
+    return read_channel(file, &file->page->released).control;
+}
+
+void weiri_control_notify(struct weiri_lock_file *file)
+{
+    change(&file->page->released.control, FUTEX_OP_ADD, 1, 0);
 }

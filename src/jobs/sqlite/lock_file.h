@@ -88,4 +88,9 @@ bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel
 void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching);
 bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel);
 
+/* The control word, a mark that nobody sleeps on. Who has reserved jobs reads it now and then, and
+ * where it has changed renews them, since somebody may have asked one of them to end. */
+uint32_t weiri_control_mark(struct weiri_lock_file *file);
+void weiri_control_notify(struct weiri_lock_file *file);
+
 #endif

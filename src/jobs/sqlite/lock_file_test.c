@@ -367,6 +367,39 @@ static void notify_last(void *arg)
     weiri_channel_notify(file, 40);
 }
 
+TEST(control, "the control word rises for all processes and for no channel, and has another value "
+              "after the file is replaced or cut short")
+{
+    struct weiri_lock_file file = open_file();
+    struct weiri_lock_file other = open_file();
+    CHECK_INT(weiri_control_mark(&file), ==, 0);
+    weiri_channel_notify(&file, 0);
+    weiri_lock_file_unlock(&file);
+    CHECK_INT(weiri_control_mark(&file), ==, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct weiri_lock_file mine = open_file();
+        weiri_control_notify(&mine);
+        weiri_control_notify(&mine);
+        test_end_child();
+    }
+    expect_exit_0(child);
+    CHECK_INT(weiri_control_mark(&file), ==, 2);
+    CHECK_INT(weiri_channel_mark(&file, 0), ==, 1);
+    CHECK_INT(truncate("lock", 0), ==, 0);
+    CHECK_INT(weiri_control_mark(&file), ==, 0);
+    weiri_control_notify(&file); /* lost: there is no page */
+    CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
+    weiri_lock_file_unlock(&file);
+    uint32_t mark = weiri_control_mark(&other);
+    CHECK_INT(unlink("lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
+    weiri_lock_file_unlock(&file);
+    CHECK_INT(weiri_control_mark(&other), !=, mark); /* it still has the old file */
+    weiri_lock_file_close(&file);
+    weiri_lock_file_close(&other);
+}
+
 TEST(several, "a sleep for several channels ends with a notification of any, on old kernels too")
 {
     struct weiri_lock_file file = open_file();

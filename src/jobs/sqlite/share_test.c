@@ -11,9 +11,38 @@
 
 #include "base/time.h"
 #include "jobs/sqlite/store.h"
+#include "jobs/sqlite/write.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
+
+/* --- the control word --- */
+
+static int tell(struct weiri_store *store, void *ret_code)
+{
+    weiri_write_tell_holders(store);
+    return *(const int *)ret_code;
+}
+
+TEST(control_word, "a commit that concerns holders raises the control word in all processes, one "
+                   "that fails or concerns none does not")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    weir_broker *other = jobs_store_open("jobs.db", &wall);
+    uint32_t before = other->ops->mark(other->store, NULL);
+    uint32_t tube = other->ops->mark(other->store, "t");
+    (void)jobs_put(broker, "u", "x", NULL);
+    int code = SQLITE_FULL;
+    CHECK_INT(weiri_commit(broker->store, tell, &code, NULL), ==, WEIR_ENOSPACE);
+    CHECK_INT(other->ops->mark(other->store, NULL), ==, before);
+    code = SQLITE_OK;
+    CHECK_STATUS(weiri_commit(broker->store, tell, &code, NULL), WEIR_OK);
+    (void)jobs_put(broker, "u", "x", NULL);
+    CHECK_INT(other->ops->mark(other->store, NULL), ==, before + 1);
+    CHECK_INT(other->ops->mark(other->store, "t"), ==, tube);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+}
 
 /* --- processes --- */
 

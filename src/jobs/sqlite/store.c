@@ -334,7 +334,8 @@ static void close_store(void *arg)
 uint32_t weiri_store_mark(void *arg, const char *tube)
 {
     struct weiri_store *store = arg;
-    return weiri_channel_mark(&store->lock_file, weiri_store_channel(tube));
+    return tube == NULL ? weiri_control_mark(&store->lock_file)
+                        : weiri_channel_mark(&store->lock_file, weiri_store_channel(tube));
 }
 
 static bool wait_for_jobs(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)

@@ -43,6 +43,7 @@ struct weiri_store {
     sqlite3 *checkpointer;         /* makes checkpoints; the writer, unless that is the program's */
     uint64_t channels;             /* to notify after the commit, one bit each */
     uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
+    bool is_telling;               /* the control word is to be raised after the commit */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
     bool is_putting;               /* the transaction has a put */
     bool is_fleeting;              /* the request that ran needs no flush */

@@ -102,8 +102,16 @@ void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_abo
     }
 }
 
+void weiri_write_tell_holders(struct weiri_store *store)
+{
+    store->is_telling = true;
+}
+
 static void notify_channels(struct weiri_store *store)
 {
+    if (store->is_telling) {
+        weiri_control_notify(&store->lock_file);
+    }
     for (unsigned channel = 0; channel < WEIRI_CHANNELS; channel++) {
         uint64_t bit = UINT64_C(1) << channel;
         if ((store->channels & bit) != 0 ||
@@ -235,6 +243,7 @@ int weiri_write_begin(struct weiri_store *store)
 {
     store->channels = 0;
     store->empty_channels = 0;
+    store->is_telling = false;
     store->is_putting = false;
     store->changes_before = sqlite3_total_changes(store->writer.db);
     return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
