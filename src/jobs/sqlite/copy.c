@@ -19,13 +19,12 @@ int weiri_job_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row, struc
     struct weir_job job = {.progress = -1};
     struct weiri_job_row row = {.number = 0};
 #define TEXT(name, kind, limit, feature) &job.name,
-    /* Behind the numbers of the key. */
     const char **words[] = {WEIRI_WORD_FIELDS(TEXT) & job.identity};
     int code = weiri_row_read(statement, &row);
     code = code == SQLITE_OK ? read_text(statement, 13, &job.reason) : code;
     code = code == SQLITE_OK ? read_text(statement, 14, &job.key) : code;
     for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])) && code == SQLITE_OK; i++) {
-        code = read_text(statement, 18 + i, words[i]);
+        code = read_text(statement, WEIRI_SQL_JOB_NUMBERS + i, words[i]);
     }
     job.priority = row.priority;
     job.created_ns = row.created_ns;

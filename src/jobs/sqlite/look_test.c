@@ -201,3 +201,42 @@ TEST(ready_since, "a tube tells since when a job is ready, also one whose delay 
     jobs_free_one(broker, next);
     weir_broker_close(broker);
 }
+
+static int add_id(const struct weir_job *job, void *text)
+{
+    (void)strcat(strcat(text, job->id), " ");
+    return 0;
+}
+
+static int expect_integrity(const struct weir_finding *finding, void *arg)
+{
+    (void)arg;
+    CHECK(strcmp(finding->name, "integrity") != 0);
+    return 0;
+}
+
+TEST(suspects, "ready jobs of both indexes are counted, and told in one order")
+{
+    char ids[32] = "";
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    for (int i = 0; i < 4; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+        jobs_wall_step(&wall, WEIR_SECONDS(1));
+    }
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE jobs SET lost = id WHERE id IN (1, 3)", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    struct weir_tube_counts counts = jobs_counts(broker, "t");
+    CHECK_INT(counts.ready, ==, 4);
+    CHECK_INT(counts.ready_since_ns, ==, JOBS_WALL_START);
+    CHECK_INT(
+        sqlite3_exec(store->writer.db, "UPDATE jobs SET lost = 2 WHERE id = 1", NULL, NULL, NULL),
+        ==, SQLITE_OK);
+    CHECK_INT(jobs_counts(broker, "t").ready_since_ns, ==, JOBS_WALL_START);
+    CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_READY, 3, add_id, ids, NULL), WEIR_OK);
+    CHECK_STRING(ids, "1 2 3 ");
+    CHECK_INT(jobs_counts(broker, "other").ready_since_ns, ==, 0);
+    CHECK_STATUS(weir_broker_check(broker, expect_integrity, NULL, NULL), WEIR_OK);
+    weir_broker_close(broker);
+}

@@ -99,10 +99,16 @@ TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, count
     weir_broker_close(broker);
 }
 
-TEST(state, "jobs in no known state are buried, with the reason")
+TEST(state,
+     "jobs in no known state, and those that wait with a verdict, are buried with the reason")
 {
-    static const char *const changes[] = {JOBS_FLIP_STATE, "UPDATE jobs SET state = 0"};
-    for (int64_t i = 0; i < 2; i++) {
+    static const char *const changes[] = {JOBS_FLIP_STATE, "UPDATE jobs SET state = 0",
+                                          "UPDATE jobs SET state = 2, verdict = 3",
+                                          "UPDATE jobs SET verdict = 9"};
+    static const char *const reasons[] = {"there is no state 10", "there is no state 0",
+                                          "it has verdict 3 in state 2",
+                                          "it has verdict 9 in state 4"};
+    for (int64_t i = 0; i < 4; i++) {
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
@@ -115,8 +121,7 @@ TEST(state, "jobs in no known state are buried, with the reason")
         char reason[WEIR_REASON_SIZE + 10] = "";
         CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
                      WEIR_OK);
-        CHECK_STRING(reason, i == 0 ? "1 its row was damaged: there is no state 10"
-                                    : "1 its row was damaged: there is no state 0");
+        CHECK_STRING(reason + strlen("1 its row was damaged: "), reasons[i]);
         CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
         weir_broker_close(broker);
     }

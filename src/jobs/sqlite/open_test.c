@@ -160,7 +160,9 @@ TEST(tampered, "a store with other tables, triggers or views is refused and unch
         {"3.db", "CREATE TABLE more(x)", "\"more\""},
         {"4.db", "DROP TABLE bodies", "\"bodies\""},
         {"5.db", "DROP INDEX jobs_ready", "\"jobs_ready\""},
-        {"6.db", "ALTER TABLE jobs ADD COLUMN extra INTEGER", "\"jobs\""},
+        {"6.db", "DROP INDEX jobs_suspects", "\"jobs_suspects\""},
+        {"7.db", "DROP TABLE workers", "\"workers\""},
+        {"8.db", "ALTER TABLE jobs ADD COLUMN extra INTEGER", "\"jobs\""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         make_store(rows[i].path);

@@ -18,8 +18,10 @@ static const char forget[] = "PRAGMA writable_schema = ON; "
 static const char bury[] =
     "UPDATE keys SET job = -job "
     "WHERE job IN (SELECT id FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN "); "
-    "UPDATE jobs NOT INDEXED SET state = 4, lease = 0, "
-    "reason = 'its row was damaged: there is no state ' || ifnull(state, 0) "
+    "UPDATE jobs NOT INDEXED SET state = 4, lease = 0, verdict = NULL, "
+    "reason = 'its row was damaged: ' || iif(ifnull(state, 0) BETWEEN 1 AND 5, "
+    "printf('it has verdict %d in state %d', verdict, state), "
+    "printf('there is no state %d', ifnull(state, 0))) "
     "WHERE " WEIRI_STATE_UNKNOWN;
 
 static const char recount[] =

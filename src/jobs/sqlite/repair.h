@@ -8,8 +8,11 @@
 
 #include <sqlite3.h>
 
-/* SQL: a job's row is in none of the states of enum weir_job_state. */
-#define WEIRI_STATE_UNKNOWN "ifnull(state, 0) NOT BETWEEN 1 AND 5"
+/* SQL: a job's row is in none of the states of enum weir_job_state, has a verdict that is none, or
+ * waits with one, which only a reserved job has: it would run, though somebody ended it. */
+#define WEIRI_STATE_UNKNOWN                                                                        \
+    "ifnull(state, 0) NOT BETWEEN 1 AND 5 OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "              \
+    "OR (state < 3 AND verdict IS NOT NULL)"
 
 /* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state, and
  * counts the jobs of each tube, in one transaction. Called by the leader, outside of transactions,

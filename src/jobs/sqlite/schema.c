@@ -25,9 +25,15 @@
  * told apart; the third is one that its backups have too, for identities (statements.h). A job is
  * renewed when a put by its key gives it another body or another run. The fields of a key's row are
  * those of a put during the run. What a body has beside it is in told (body.h). A job's
- * owner, started and progress (NULL: none told) are those of its last reservation. The slot of an
- * attempt bounds the attempts of a job: a new one replaces an old one (statements.h). The job of a
- * schedule is that of its last firing.
+ * owner, started, progress (NULL: none told), attempts_max (0: not known) and worker (NULL: not
+ * known) are those of its last reservation. Its verdict is of the reservation that there is: NULL
+ * in all other states. lost weighs the runs in a row that were lost with their workers: from 2 on
+ * the job is a suspect, and stands in an index of its own while it is ready.
+ *
+ * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
+ * (statements.h). The job of a schedule is that of its last firing. A worker is a process that
+ * reserves jobs, with the process that guards its programs (worker.h). The number of one is never
+ * given to another, whose life would be taken for its own.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 #define WORDS WEIRI_WORD_FIELDS(COLUMN) WEIRI_PUT_FIELDS(COLUMN)
@@ -64,7 +70,12 @@ static const struct {
              "reason TEXT NOT NULL, "
              "started INTEGER NOT NULL DEFAULT 0, "
              "progress INTEGER, "
-             "renewed INTEGER" WORDS ") STRICT"},
+             "renewed INTEGER" WORDS ", "
+             "verdict INTEGER, "
+             "attempts_max INTEGER NOT NULL DEFAULT 0, "
+             "worker INTEGER, "
+             "lost INTEGER NOT NULL DEFAULT 0"
+             ") STRICT"},
     {"bodies", "CREATE TABLE bodies("
                "id INTEGER PRIMARY KEY, "
                "checksum INTEGER NOT NULL, "
@@ -73,7 +84,10 @@ static const struct {
                ") STRICT"},
     {"jobs_put_id", "CREATE INDEX jobs_put_id ON jobs(put_id, tube) WHERE put_id IS NOT NULL"},
     {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
-    {"jobs_ready", "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
+    {"jobs_ready",
+     "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2 AND lost < 2"},
+    {"jobs_suspects",
+     "CREATE INDEX jobs_suspects ON jobs(tube, priority, run_at) WHERE state = 2 AND lost >= 2"},
     {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
     {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
     {"marks", "CREATE TABLE marks(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
@@ -144,6 +158,15 @@ static const struct {
                  "buried INTEGER NOT NULL DEFAULT 0, "
                  "dropped INTEGER NOT NULL DEFAULT 0"
                  ") STRICT"},
+    {"workers", "CREATE TABLE workers("
+                "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+                "pid INTEGER NOT NULL, "
+                "started INTEGER NOT NULL, "
+                "guard INTEGER NOT NULL, "
+                "guard_started INTEGER NOT NULL, "
+                "boot TEXT NOT NULL, "
+                "space TEXT NOT NULL"
+                ") STRICT"},
     {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
     {"jobs_group",
      "CREATE INDEX jobs_group ON jobs(tube, \"group\") WHERE state = 3 AND \"group\" IS NOT NULL"},

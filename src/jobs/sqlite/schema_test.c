@@ -188,7 +188,8 @@ TEST(plan_of_schedules, "the next schedule by name is found in the index of name
     expect_steps(WEIRI_SQL_SHOW_SCHEDULE, steps, 2);
 }
 
-TEST(plan_of_tubes, "a tube's counts are one row, two ranges of jobs that are due, and a first job")
+TEST(plan_of_tubes,
+     "a tube's counts are one row, two ranges of jobs that are due, and a first job of two indexes")
 {
     static const char *const steps[] = {
         "SCAN t USING INDEX sqlite_autoindex_tubes_1",
@@ -196,13 +197,42 @@ TEST(plan_of_tubes, "a tube's counts are one row, two ranges of jobs that are du
         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)",
         "CORRELATED SCALAR SUBQUERY 2",
         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)",
+        "CORRELATED SCALAR SUBQUERY 5",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
         "CORRELATED SCALAR SUBQUERY 3",
-        "SEARCH jobs USING INDEX jobs_ready (tube=?)"};
-    const char *one[7];
-    expect_steps(WEIRI_SQL_TUBES, steps, 7);
+        "SEARCH jobs USING INDEX jobs_ready (tube=?)",
+        "CORRELATED SCALAR SUBQUERY 4",
+        "SEARCH jobs USING INDEX jobs_suspects (tube=?)",
+        "USE TEMP B-TREE FOR ORDER BY"};
+    const char *one[sizeof(steps) / sizeof(steps[0])];
+    expect_steps(WEIRI_SQL_TUBES, steps, sizeof(steps) / sizeof(steps[0]));
     memcpy(one, steps, sizeof(one));
     one[0] = "SEARCH t USING INDEX sqlite_autoindex_tubes_1 (name=?)";
-    expect_steps(WEIRI_SQL_TUBE, one, 7);
+    expect_steps(WEIRI_SQL_TUBE, one, sizeof(steps) / sizeof(steps[0]));
+}
+
+TEST(writers,
+     "no statement sets the state or the lease of jobs but those that a decision is written "
+     "with, a new job, and the one that ends leases")
+{
+    static const enum weiri_sql known[] = {WEIRI_SQL_SAVE, WEIRI_SQL_END_LEASES};
+    for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
+        const char *sql = weiri_sql_texts[i];
+        bool is_known = i == (int)known[0] || i == (int)known[1];
+        const char *set = strstr(sql, " SET ");
+        const char *where = set == NULL ? NULL : strstr(set, " WHERE ");
+        char changes[2048] = "";
+        if (strncmp(sql, "UPDATE jobs ", strlen("UPDATE jobs ")) == 0) {
+            CHECK(set != NULL && where != NULL);
+            (void)snprintf(changes, sizeof(changes), "%.*s", (int)(where - set), set);
+        }
+        bool is_writer = strstr(changes, "state") != NULL || strstr(changes, "lease") != NULL ||
+                         strstr(changes, "verdict") != NULL ||
+                         strstr(sql, "REPLACE INTO jobs") != NULL;
+        CHECK_INT(is_writer, ==, is_known);
+        CHECK(strstr(sql, "INSERT INTO jobs") == NULL || i == WEIRI_SQL_ADD_JOB);
+    }
+    CHECK(strstr(weiri_sql_texts[WEIRI_SQL_END_LEASES], "SET lease = 0 WHERE") != NULL);
 }
 
 TEST(settings, "the writer's settings are those that durability and safety rest on")

@@ -33,14 +33,22 @@
     "UNION ALL SELECT job, 0 FROM keys INDEXED BY keys_put_id JOIN jobs ON jobs.id = job "         \
     "WHERE keys.put_id = " put_id_is " AND keys.tube = " tube_is                                   \
     " AND state = 3 AND token = again"
-/* A job with its key, and what is shown of it besides (row.c, copy.c). */
+/* A job with its key, and what is shown of it besides (row.c, copy.c): so many numbers, then texts.
+ */
+#define WEIRI_SQL_JOB_NUMBERS 22
 #define WEIRI_SQL_JOB                                                                              \
     "jobs.id, jobs.tube, state, run_at, ttr, attempts, lease, token, priority, created, started, " \
-    "owner, progress, reason, key, until, again, again_at" WEIRI_WORD_FIELDS(                      \
-        WEIRI_SQL_JOBS_COLUMN)
+    "owner, progress, reason, key, until, again, again_at, verdict, attempts_max, worker, "        \
+    "lost" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN)
 #define WEIRI_SQL_JOBS_COLUMN(name, kind, limit, feature) ", jobs.\"" #name "\""
 #define WEIRI_SQL_KEY " LEFT JOIN keys INDEXED BY keys_job ON job = jobs.id "
 #define WEIRI_SQL_SHOWN WEIRI_SQL_JOB ", " WEIRI_SQL_IDENTITY
+/* A ready job, by the index that has it. */
+#define WEIRI_SQL_READY "state = 2 AND lost < 2"
+#define WEIRI_SQL_SUSPECT "state = 2 AND lost >= 2"
+#define WEIRI_SQL_FIRST(index, is_ready)                                                           \
+    "(SELECT id FROM jobs INDEXED BY " index " WHERE " is_ready                                    \
+    " AND tube = t.id ORDER BY priority, run_at LIMIT 1)"
 /* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
  * of them; and that of the ready job that is next. ?1: the time now. */
 #define WEIRI_SQL_SELECT_TUBES                                                                     \
@@ -49,8 +57,12 @@
     "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
     "iif(delayed > 0, (SELECT min(run_at) FROM jobs INDEXED BY jobs_delayed "                      \
     "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
-    "(SELECT run_at FROM jobs INDEXED BY jobs_ready "                                              \
-    "WHERE state = 2 AND tube = t.id ORDER BY priority, run_at LIMIT 1) FROM tubes t "
+    "(SELECT run_at FROM jobs WHERE id IN (" WEIRI_SQL_FIRST(                                      \
+        "jobs_ready",                                                                              \
+        WEIRI_SQL_READY) ", " WEIRI_SQL_FIRST("jobs_suspects",                                     \
+                                              WEIRI_SQL_SUSPECT) ") ORDER BY priority, run_at "    \
+                                                                 "LIMIT 1) "                       \
+                                                                 "FROM tubes t "
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -100,10 +112,12 @@
     X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved" WEIRI_SQL_KEY         \
                "WHERE state = 3 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
     X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_KEY             \
-            "WHERE state = 2 AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT ?2")      \
+            "WHERE " WEIRI_SQL_READY " AND jobs.tube = ?1 "                                        \
+            "ORDER BY priority, run_at, jobs.id LIMIT ?2")                                         \
     /* Without those of groups that have ?3 reserved jobs. */                                      \
     X(PICK_GROUPED, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_KEY     \
-                    "WHERE state = 2 AND jobs.tube = ?1 AND (jobs.\"group\" IS NULL OR "           \
+                    "WHERE " WEIRI_SQL_READY " AND jobs.tube = ?1 AND "                            \
+                    "(jobs.\"group\" IS NULL OR "                                                  \
                     "jobs.\"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY jobs_group "     \
                     "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" "  \
                     "HAVING count(*) >= ?3)) ORDER BY priority, run_at, jobs.id LIMIT ?2")         \
@@ -129,7 +143,11 @@
     /* Jobs that became due since the last reservation are still in the state delayed. */          \
     X(PEEK_READY,                                                                                  \
       "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
-      "jobs_ready WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "          \
+      "jobs_ready WHERE " WEIRI_SQL_READY " AND tube = ?1 ORDER BY priority, run_at, id "          \
+      "LIMIT ?3) "                                                                                 \
+      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "                 \
+      "jobs_suspects WHERE " WEIRI_SQL_SUSPECT " AND tube = ?1 ORDER BY priority, run_at, id "     \
+      "LIMIT ?3) "                                                                                 \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "                 \
       "jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, "            \
       "run_at, id LIMIT ?3)) ORDER BY priority, run_at, id LIMIT ?3")                              \
@@ -264,7 +282,7 @@
     X(RELEASE, "RELEASE weir_put")                                                                 \
     X(SHADOW,                                                                                      \
       "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN ('tubes', 'jobs', 'bodies', "     \
-      "'marks', 'pauses', 'keys', 'attempts', 'schedules', 'policies')")
+      "'marks', 'pauses', 'keys', 'attempts', 'schedules', 'policies', 'workers')")
 
 enum weiri_sql {
 #define WEIRI_SQL_NUMBER(name, text) WEIRI_SQL_##name,
