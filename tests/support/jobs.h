@@ -178,8 +178,7 @@ static inline enum weir_status jobs_fail(weir_broker *broker,
 {
     struct weiri_settlement settlement = {
         .reservation = reservation, .event = event, .reason = reason, .end = *end};
-    struct weiri_exchange exchange = {
-        .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
+    struct weiri_exchange exchange = {.tube = reservation->job.tube, .settlements = &settlement};
     enum weir_status status = broker->ops->exchange(broker->store, &exchange, NULL);
     return status == WEIR_OK ? settlement.status : status;
 }
@@ -195,8 +194,7 @@ static inline enum weir_status jobs_settle(weir_broker *broker,
                                           .delay_ns = run_at_ns - config->now(config->now_arg),
                                           .since_ns = config->lease_now(config->now_arg),
                                           .reason = reason};
-    struct weiri_exchange exchange = {
-        .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
+    struct weiri_exchange exchange = {.tube = reservation->job.tube, .settlements = &settlement};
     struct weir_error error;
     enum weir_status status = broker->ops->exchange(broker->store, &exchange, &error);
     return status == WEIR_OK ? settlement.status : status;

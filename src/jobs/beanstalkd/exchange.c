@@ -138,7 +138,7 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
     if (subscription == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    WEIRI_ASSERT(exchange->settlement_count == 0);
+    WEIRI_ASSERT(exchange->settlements == NULL);
     if (exchange->wanted == 0) {
         return WEIR_OK;
     }

@@ -100,10 +100,7 @@ static void set_sources(weir_consumer *consumer, const char *tube)
 static void release(weir_consumer *consumer)
 {
     struct weir_allocator memory = consumer->allocator;
-    size_t slots = consumer->options.workers;
     weir_pool_free(consumer->pool);
-    weiri_release(&memory, consumer->touches, slots * sizeof(*consumer->touches));
-    weiri_release(&memory, consumer->touched, slots * sizeof(*consumer->touched));
     weiri_event_fd_close(&consumer->fd);
     weiri_cond_fini(&consumer->changed);
     weiri_cond_fini(&consumer->notified);
@@ -111,14 +108,13 @@ static void release(weir_consumer *consumer)
     weiri_release(&memory, consumer, sizeof(*consumer));
 }
 
-static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *ret_error)
+static enum weir_status make_pool(weir_consumer *consumer, struct weir_error *ret_error)
 {
-    size_t slots = consumer->options.workers;
     struct weir_pool_options options = {0};
     options.allocator = consumer->allocator;
     options.log = consumer->broker->config.log;
     options.log_arg = consumer->broker->config.log_arg;
-    options.workers = slots;
+    options.workers = consumer->options.workers;
     options.flags = WEIR_POOL_HIDDEN; /* a handler that ended or paused it would end the consumer */
     options.ended = weiri_task_ended;
     options.stamps = consumer->options.stamps;
@@ -126,13 +122,7 @@ static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *r
     options.limiter = consumer->options.limiter; /* not asked there, and not freed meanwhile */
     options.metrics = consumer->options.metrics;
     options.name = consumer->options.name;
-    enum weir_status status = weir_pool_new(&options, &consumer->pool, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
-    consumer->touched = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touched));
-    return consumer->touches == NULL || consumer->touched == NULL ? WEIR_ENOMEM : WEIR_OK;
+    return weir_pool_new(&options, &consumer->pool, ret_error);
 }
 
 enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
@@ -169,10 +159,10 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     weiri_mutex_init(&consumer->mutex);
     weiri_cond_init(&consumer->notified, &consumer->mutex);
     weiri_cond_init(&consumer->changed, &consumer->mutex);
-    status = init_parts(consumer, ret_error);
+    status = make_pool(consumer, ret_error);
     if (status != WEIR_OK) {
         release(consumer);
-        return weiri_explain(ret_error, status);
+        return status;
     }
     set_sources(consumer, tube);
     weiri_broker_attach(broker);

@@ -70,16 +70,16 @@ struct weiri_task {
     int progress;           /* what the next touch writes: 1 + a percentage; 0: none */
     bool is_lost;           /* the reservation has ended, or the job has another one */
     bool is_settled;        /* the job was settled */
-    bool is_being_touched;  /* the fetcher or the backend reads the reservation */
+    bool is_being_touched;  /* the fetcher or the backend reads the reservation, and has touch */
     bool is_being_canceled; /* the fetcher uses the context */
     bool is_canceled;
+    struct weiri_settlement touch;
     /* Where the broker has ops->settle. */
-    struct weiri_settlement touch; /* the backend's while is_being_touched */
-    bool is_ending;                /* the settlement of the action is the backend's */
-    bool is_left;                  /* its worker left its end to the fetcher */
-    uint32_t refusals;             /* of the end: WEIR_EUNAVAILABLE, in a row */
-    int64_t give_up_ns;            /* no more tries of it then; 0: before an end */
-    int64_t settle_ns;             /* when to try again then */
+    bool is_ending;     /* the settlement of the action is the backend's */
+    bool is_left;       /* its worker left its end to the fetcher */
+    uint32_t refusals;  /* of the end: WEIR_EUNAVAILABLE, in a row */
+    int64_t give_up_ns; /* no more tries of it then; 0: before an end */
+    int64_t settle_ns;  /* when to try again then */
 };
 
 /* The share of a tube among several with weights. */
@@ -107,8 +107,6 @@ struct weir_consumer {
 
     struct weiri_thread fetcher;
     /* Used by the fetcher alone. */
-    struct weiri_settlement *touches; /* one for each slot */
-    struct weiri_task **touched;
     struct weiri_mark marks[WEIR_CONSUMER_TUBES_MAX];
     uint32_t failures; /* failed transactions in a row */
 
@@ -138,8 +136,8 @@ struct weir_consumer {
     _Atomic uint64_t missed_wakes; /* of them those after which there was a job */
 };
 
-/* Lets weir_job_describe() find the task of a run. */
-void weiri_run_words_begin(struct weiri_task *task, weir_context *context);
+/* Its address is the key of the task in the context of its run. */
+extern const char weiri_task_key;
 
 /* Leave to begin runs, at the consumer's rate: at most wanted. What is not used is given back. */
 size_t weiri_rate_take_locked(weir_consumer *consumer, size_t wanted)
@@ -167,7 +165,7 @@ void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
     WEIRI_RELEASE(consumer->mutex);
 
 /* What follows a touch that was made. */
-void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settlement *touch);
+void weiri_task_touched_locked(struct weiri_task *task);
 /* The pool's ended function: settles the job of a task, reserves the next ones and starts them. */
 weir_ended_fn weiri_task_ended;
 /* Tells of a run whose job was settled with a status. Without the mutex. */
@@ -186,14 +184,14 @@ enum weiri_ending {
 bool weiri_consumer_pause(weir_consumer *consumer, struct weiri_cond *cond, int64_t ns,
                           enum weiri_ending least);
 
-/* Settles one reservation, waiting for the answer. Without the mutex. */
-enum weir_status weiri_settle_alone(weir_consumer *consumer, struct weiri_settlement *settlement,
-                                    struct weir_error *ret_error);
+/* Returns a job that cannot run here for lack of memory. If that fails too, the job is ready again
+ * after its TTR. Without the mutex. */
+void weiri_reservation_return(weir_consumer *consumer, const struct weiri_reservation *reservation);
 
 /* Of brokers with ops->settle (settle.c); all without the mutex. */
 
 /* Begins the touches that the fetcher has collected. */
-void weiri_touches_begin(weir_consumer *consumer, size_t count);
+void weiri_touches_begin(weir_consumer *consumer, struct weiri_settlement *touches);
 /* Settles the task's job, on its worker. False: the end is not known after a moment, or Redis is
  * away; the fetcher has the task then. */
 bool weiri_task_settle(struct weiri_task *task);

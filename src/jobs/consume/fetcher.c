@@ -12,8 +12,8 @@
 
 /* The work of one pass of the fetcher's loop. */
 struct pass {
+    struct weiri_settlement *touches; /* the first; NULL: there is none */
     size_t wanted;
-    size_t touch_count;
     size_t reserved;
     bool is_limited;         /* more runs may begin later */
     bool is_full;            /* no slot is free, or no more runs may begin yet */
@@ -85,18 +85,15 @@ static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, s
         if (task->is_lost || task->is_settled || task->is_being_touched || task->is_ending) {
             continue;
         }
-        if (task->touch_ns <= now_ns && pass->touch_count == consumer->options.workers) {
-            next = now_ns; /* tasks that were left are touched beside those of all slots */
-        } else if (task->touch_ns <= now_ns) {
+        if (task->touch_ns <= now_ns) {
             task->is_being_touched = true;
-            consumer->touches[pass->touch_count] =
-                (struct weiri_settlement){.reservation = task->reservation,
-                                          .event = WEIRI_JOB_TOUCH,
-                                          .progress = task->progress};
-            consumer->touched[pass->touch_count] = task;
-            pass->touch_count++;
-        } else if (task->touch_ns < next) {
-            next = task->touch_ns;
+            task->touch = (struct weiri_settlement){.reservation = task->reservation,
+                                                    .event = WEIRI_JOB_TOUCH,
+                                                    .progress = task->progress,
+                                                    .next = pass->touches};
+            pass->touches = &task->touch;
+        } else {
+            next = weiri_time_earlier(next, task->touch_ns);
         }
     }
     return next;
@@ -132,8 +129,9 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
     return !is_done;
 }
 
-void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settlement *touch)
+void weiri_task_touched_locked(struct weiri_task *task)
 {
+    const struct weiri_settlement *touch = &task->touch;
     int64_t now = weiri_monotonic_now();
     task->is_being_touched = false;
     if (touch->status == WEIR_OK) {
@@ -153,15 +151,16 @@ void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settl
 static void finish_touches(weir_consumer *consumer, struct pass *pass, bool was_made)
 {
     weiri_mutex_lock(&consumer->mutex);
-    for (size_t i = 0; i < pass->touch_count; i++) {
-        struct weiri_task *task = consumer->touched[i];
+    for (struct weiri_settlement *touch = pass->touches; touch != NULL; touch = touch->next) {
+        struct weiri_task *task = WEIRI_CONTAINER(touch, struct weiri_task, touch);
         task->is_being_touched = false;
         if (was_made) {
-            weiri_task_touched_locked(task, &consumer->touches[i]);
+            weiri_task_touched_locked(task);
             pass->next_ns =
                 weiri_time_earlier(pass->next_ns, task->is_lost ? INT64_MAX : task->touch_ns);
         }
     }
+    pass->touches = NULL;
     weiri_cond_broadcast(&consumer->changed);
     weiri_mutex_unlock(&consumer->mutex);
 }
@@ -196,8 +195,7 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
     weiri_list_init(&buried);
     struct weiri_exchange exchange = {.tube = source->tube,
                                       .buried = &buried,
-                                      .settlements = consumer->touches,
-                                      .settlement_count = pass->touch_count,
+                                      .settlements = pass->touches,
                                       .wanted = wanted,
                                       .attempts_max = consumer->options.retry.attempts,
                                       .is_keeping = true};
@@ -205,7 +203,6 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
     pass->status =
         consumer->broker->ops->exchange(consumer->broker->store, &exchange, &pass->error);
     finish_touches(consumer, pass, pass->status == WEIR_OK);
-    pass->touch_count = 0;
     weiri_consumer_tell_buried(consumer, &buried);
     if (pass->status != WEIR_OK) {
         return false;
@@ -350,11 +347,11 @@ static void run_passes(weir_consumer *consumer)
     while (begin_pass(consumer, &pass)) {
         cancel_unwanted(consumer);
         if (consumer->broker->ops->settle != NULL) {
-            weiri_touches_begin(consumer, pass.touch_count);
-            pass.touch_count = 0;
+            weiri_touches_begin(consumer, pass.touches);
+            pass.touches = NULL;
             pass.next_ns = weiri_time_earlier(pass.next_ns, weiri_left_advance(consumer));
         }
-        if (pass.wanted > 0 || pass.touch_count > 0) {
+        if (pass.wanted > 0 || pass.touches != NULL) {
             if (!touch_and_reserve(consumer, &pass)) {
                 continue;
             }

@@ -2,23 +2,14 @@
  * SPDX-License-Identifier: MIT */
 /* What a handler tells of its run. */
 
-#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/consume/consumer.h"
 
-/* Its address is the key of the task in the context of its run. */
-static const char task_key;
-
-void weiri_run_words_begin(struct weiri_task *task, weir_context *context)
-{
-    /* The first value of a run takes no memory. */
-    enum weir_status status = weir_context_set(context, &task_key, task);
-    WEIRI_ASSERT(status == WEIR_OK);
-}
+const char weiri_task_key = 0;
 
 const struct weir_job *weir_job_of(weir_context *context)
 {
-    const struct weiri_task *task = weir_context_get(context, &task_key);
+    const struct weiri_task *task = weir_context_get(context, &weiri_task_key);
     return task == NULL ? NULL : &task->reservation->job;
 }
 
@@ -40,7 +31,7 @@ static void keep_tail(char tail[WEIR_TAIL_SIZE], const char *bytes, size_t size)
 
 enum weir_status weir_job_describe(weir_context *context, const struct weir_run_details *details)
 {
-    struct weiri_task *task = weir_context_get(context, &task_key);
+    struct weiri_task *task = weir_context_get(context, &weiri_task_key);
     if (task == NULL || details == NULL || (details->tail == NULL && details->tail_size > 0) ||
         details->retry_ns < 0) {
         return WEIR_EINVAL;
@@ -56,7 +47,7 @@ enum weir_status weir_job_describe(weir_context *context, const struct weir_run_
 /* The fetcher writes it with a touch, but no two within WEIRI_PROGRESS_NS. */
 enum weir_status weir_job_progress(weir_context *context, int32_t percent)
 {
-    struct weiri_task *task = weir_context_get(context, &task_key);
+    struct weiri_task *task = weir_context_get(context, &weiri_task_key);
     if (task == NULL) {
         return WEIR_EINVAL;
     }

@@ -30,23 +30,22 @@ static void touched(struct weiri_settlement *touch)
     struct weiri_task *task = WEIRI_CONTAINER(touch, struct weiri_task, touch);
     weir_consumer *consumer = task->consumer;
     weiri_mutex_lock(&consumer->mutex);
-    weiri_task_touched_locked(task, touch);
+    weiri_task_touched_locked(task);
     weiri_cond_broadcast(&consumer->changed);
     weiri_fetcher_notify_and_unlock(consumer, true);
     leave(consumer);
 }
 
-void weiri_touches_begin(weir_consumer *consumer, size_t count)
+void weiri_touches_begin(weir_consumer *consumer, struct weiri_settlement *touches)
 {
-    weiri_mutex_lock(&consumer->mutex);
-    consumer->settling += count;
-    weiri_mutex_unlock(&consumer->mutex);
-    atomic_fetch_add_explicit(&consumer->exchanges, count, memory_order_relaxed);
-    for (size_t i = 0; i < count; i++) {
-        struct weiri_task *task = consumer->touched[i];
-        task->touch = consumer->touches[i];
-        task->touch.done = touched;
-        consumer->broker->ops->settle(consumer->broker->store, &task->touch);
+    for (struct weiri_settlement *touch = touches, *next; touch != NULL; touch = next) {
+        next = touch->next; /* read before its task may be freed */
+        weiri_mutex_lock(&consumer->mutex);
+        consumer->settling++;
+        weiri_mutex_unlock(&consumer->mutex);
+        atomic_fetch_add_explicit(&consumer->exchanges, 1, memory_order_relaxed);
+        touch->done = touched;
+        consumer->broker->ops->settle(consumer->broker->store, touch);
     }
 }
 
@@ -177,22 +176,25 @@ static void answered(struct weiri_settlement *settlement)
     weiri_parker_wake(parker);
 }
 
-enum weir_status weiri_settle_alone(weir_consumer *consumer, struct weiri_settlement *settlement,
-                                    struct weir_error *ret_error)
+void weiri_reservation_return(weir_consumer *consumer, const struct weiri_reservation *reservation)
 {
     const weir_broker *broker = consumer->broker;
+    const struct weir_job *job = &reservation->job;
+    struct alone alone = {.settlement = {.reservation = reservation, .event = WEIRI_JOB_RETURN}};
+    struct weir_error error = {0};
     if (broker->ops->settle == NULL) {
-        struct weiri_exchange exchange = {.tube = settlement->reservation->job.tube,
-                                          .settlements = settlement,
-                                          .settlement_count = 1};
-        return broker->ops->exchange(broker->store, &exchange, ret_error);
+        struct weiri_exchange exchange = {.tube = job->tube, .settlements = &alone.settlement};
+        alone.settlement.status = broker->ops->exchange(broker->store, &exchange, &error);
+    } else {
+        alone.settlement.done = answered;
+        weiri_parker_init(&alone.parker);
+        broker->ops->settle(broker->store, &alone.settlement);
+        while (!weiri_parker_is_set(&alone.parker)) {
+            weiri_parker_sleep(&alone.parker,
+                               weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS));
+        }
     }
-    struct alone alone = {.settlement = *settlement};
-    alone.settlement.done = answered;
-    weiri_parker_init(&alone.parker);
-    broker->ops->settle(broker->store, &alone.settlement);
-    while (!weiri_parker_is_set(&alone.parker)) {
-        weiri_parker_sleep(&alone.parker, weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS));
-    }
-    return alone.settlement.status;
+    weiri_broker_log(&broker->config, WEIR_LOG_WARNING, "tube %s: no memory to run job %s: %s",
+                     job->tube, job->id,
+                     alone.settlement.status == WEIR_OK ? "given back" : error.text);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/panic.h"
 #include "base/random.h"
 #include "base/retry.h"
 #include "base/time.h"
@@ -28,7 +29,9 @@ static int begin(weir_context *context, weir_envelope *envelope, void *payload)
     if (!may_run) {
         return WEIR_ECANCELED;
     }
-    weiri_run_words_begin(task, context);
+    /* The first value of a run takes no memory. */
+    enum weir_status status = weir_context_set(context, &weiri_task_key, task);
+    WEIRI_ASSERT(status == WEIR_OK);
     return WEIR_OK;
 }
 
@@ -114,15 +117,14 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
         uint32_t mark;
         weiri_list_init(&buried);
         struct weiri_source *source = weiri_source_choose(consumer, &mark);
-        *ret_exchange =
-            (struct weiri_exchange){.tube = source->tube,
-                                    .buried = &buried,
-                                    .settlements = &task->action.settlement,
-                                    .settlement_count = consumer->broker->ops->settle == NULL,
-                                    .wanted = wanted,
-                                    .attempts_max = consumer->options.retry.attempts,
-                                    .is_keeping = true,
-                                    .is_hasty = true};
+        *ret_exchange = (struct weiri_exchange){
+            .tube = source->tube,
+            .buried = &buried,
+            .settlements = consumer->broker->ops->settle == NULL ? &task->action.settlement : NULL,
+            .wanted = wanted,
+            .attempts_max = consumer->options.retry.attempts,
+            .is_keeping = true,
+            .is_hasty = true};
         struct weir_error error = {0};
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
@@ -304,24 +306,12 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     return task;
 }
 
-/* Returns a job that cannot run here for lack of memory. If that fails too, the job is ready again
- * after its TTR. */
-static void return_job(weir_consumer *consumer, const struct weiri_reservation *reservation)
-{
-    struct weiri_settlement settlement = {.reservation = reservation, .event = WEIRI_JOB_RETURN};
-    struct weir_error error = {0};
-    enum weir_status status = weiri_settle_alone(consumer, &settlement, &error);
-    weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                     "tube %s: no memory to run job %s: %s", reservation->job.tube,
-                     reservation->job.id, status == WEIR_OK ? "given back" : error.text);
-}
-
 /* Sends a reserved job to the pool. False: it was given back. */
 static bool start_one(weir_consumer *consumer, struct weiri_reservation *reservation)
 {
     struct weiri_task *task = make_task(consumer, reservation);
     if (task == NULL) {
-        return_job(consumer, reservation);
+        weiri_reservation_return(consumer, reservation);
         free_reservation(consumer, reservation);
         return false;
     }
@@ -332,7 +322,7 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
     bool was_sent = weir_pool_send(consumer->pool, envelope) == WEIR_OK;
     if (!was_sent) {
         remove_task(task);
-        return_job(consumer, reservation);
+        weiri_reservation_return(consumer, reservation);
     }
     weir_envelope_unref(envelope);
     return was_sent;

@@ -211,15 +211,15 @@ struct weiri_settlement {
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
     /* Of settle(): called once, with no lock held, on a thread of the backend's. */
     void (*done)(struct weiri_settlement *settlement);
-    struct weiri_list link; /* the backend's while the call lasts */
+    struct weiri_list link;        /* the backend's while the call lasts */
+    struct weiri_settlement *next; /* in the same exchange; NULL: it is the last */
 };
 
 /* Settles some reservations, then makes others, in one transaction. */
 struct weiri_exchange {
     const char *tube;
-    struct weiri_settlement *settlements;
-    size_t settlement_count;
-    size_t wanted;             /* 0: next_in_ns and is_empty are not determined */
+    struct weiri_settlement *settlements; /* the first; NULL: there is none */
+    size_t wanted;                        /* 0: next_in_ns and is_empty are not determined */
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
     bool is_hasty;             /* a worker's: is_empty is not asked for over a network */

@@ -168,13 +168,14 @@ static void return_all(weir_broker *broker, struct weiri_list *list, size_t coun
     CHECK(settlements != NULL);
     size_t i = 0;
     for (struct weiri_list *link = list->next; link != list; link = link->next) {
-        settlements[i++] = (struct weiri_settlement){
+        settlements[i] = (struct weiri_settlement){
             .reservation = WEIRI_CONTAINER(link, struct weiri_reservation, link),
-            .event = WEIRI_JOB_RETURN};
+            .event = WEIRI_JOB_RETURN,
+            .next = i + 1 < count ? &settlements[i + 1] : NULL};
+        i++;
     }
     CHECK_INT(i, ==, count);
-    struct weiri_exchange exchange = {
-        .tube = "t", .settlements = settlements, .settlement_count = count};
+    struct weiri_exchange exchange = {.tube = "t", .settlements = settlements};
     CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
     for (i = 0; i < count; i++) {
         CHECK_STATUS(settlements[i].status, WEIR_OK);

@@ -126,8 +126,7 @@ TEST(retried, "a retry that is settled late, in a second try, runs after its del
                                           .event = WEIRI_JOB_RELEASE,
                                           .delay_ns = HOUR,
                                           .since_ns = jobs_clocks_lease(&clocks)};
-    struct weiri_exchange exchange = {
-        .tube = "t", .settlements = &settlement, .settlement_count = 1};
+    struct weiri_exchange exchange = {.tube = "t", .settlements = &settlement};
     struct weiri_lock_file other;
     CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock"), ==, 0);
     CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
@@ -152,8 +151,7 @@ TEST(returned, "a job that is returned without a delay keeps its run time")
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     struct weiri_settlement settlement = {
         .reservation = job, .event = WEIRI_JOB_RETURN, .since_ns = jobs_clocks_lease(&clocks)};
-    struct weiri_exchange exchange = {
-        .tube = "t", .settlements = &settlement, .settlement_count = 1};
+    struct weiri_exchange exchange = {.tube = "t", .settlements = &settlement};
     CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
     CHECK_INT(run_at_of(broker, "1"), ==, JOBS_WALL_START);
     CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
@@ -219,8 +217,7 @@ TEST(next_look, "a consumer looks again when the next job is due, however long t
     (void)jobs_put(broker, "t", "y", &(struct weir_put_options){.delay_ns = HOUR});
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     struct weiri_settlement settlement = {.reservation = job, .event = WEIRI_JOB_DONE};
-    struct weiri_exchange exchange = {
-        .tube = "t", .settlements = &settlement, .settlement_count = 1, .wanted = 1};
+    struct weiri_exchange exchange = {.tube = "t", .settlements = &settlement, .wanted = 1};
     int64_t before = weiri_monotonic_now();
     fault.watch = flush_slowly;
     CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);

@@ -45,8 +45,8 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, struct weiri_now now)
 {
     int code = SQLITE_OK;
-    for (size_t i = 0; i < exchange->settlement_count && code == SQLITE_OK; i++) {
-        struct weiri_settlement *settlement = &exchange->settlements[i];
+    for (struct weiri_settlement *settlement = exchange->settlements;
+         settlement != NULL && code == SQLITE_OK; settlement = settlement->next) {
         struct weiri_job_row row;
         settlement->status = WEIR_ELEASELOST;
         code = weiri_row_load(store, settlement->reservation->number, &row);
@@ -198,12 +198,11 @@ static void reset(struct weiri_store *store, struct exchange_request *request)
  * then has been settled, which flushed all before it. */
 static bool is_fleeting(const struct exchange_request *request)
 {
-    const struct weiri_exchange *exchange = request->exchange;
-    bool is = true;
-    for (size_t i = 0; i < exchange->settlement_count && is && !request->is_settled; i++) {
-        is = exchange->settlements[i].event == WEIRI_JOB_TOUCH;
+    const struct weiri_settlement *settlement = request->exchange->settlements;
+    while (settlement != NULL && settlement->event == WEIRI_JOB_TOUCH) {
+        settlement = settlement->next;
     }
-    return is;
+    return request->is_settled || settlement == NULL;
 }
 
 static int run_exchange(struct weiri_store *store, void *arg)
@@ -239,7 +238,7 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
         if (status != WEIR_OK) {
             bool is_settled = request.is_settled;
             reset(store, &request);
-            if (is_settled && exchange->settlement_count > 0) {
+            if (is_settled && exchange->settlements != NULL) {
                 /* The settlements are committed. The next call will show the failure. */
                 weiri_error_clear(ret_error);
                 exchange->next_in_ns = 0;

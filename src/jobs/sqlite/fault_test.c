@@ -234,7 +234,6 @@ TEST(half_way,
         struct weiri_settlement settlement = {.reservation = job, .event = WEIRI_JOB_DONE};
         struct weiri_exchange exchange = {.tube = "t",
                                           .settlements = &settlement,
-                                          .settlement_count = 1,
                                           .wanted = 1,
                                           .attempts_max = 25,
                                           .is_keeping = true};
