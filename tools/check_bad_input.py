@@ -64,7 +64,8 @@ NAMED_FAULTS = {
 # Fields of structs of options that can be wrong, by type; and callbacks that are required, or go with other fields only.
 FIELD_TYPES = {"int64_t", "uint64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *",
                "struct weir_key", "const struct weir_stamp *", "weir_cron *", "weir_metrics *", "weir_scope *",
-               "weir_invoke_fn *", "weir_overdue_fn *", "weir_handler_fn *", "double", "const struct weir_tube_weight *", "struct weir_body", "enum weir_duplicate", "enum weir_job_state", "enum weir_missed"}
+               "weir_invoke_fn *", "weir_overdue_fn *", "weir_handler_fn *", "double", "const struct weir_tube_weight *", "struct weir_body", "enum weir_duplicate", "enum weir_job_state", "enum weir_missed",
+               "enum weir_change_kind"}
 # Structs that are parts of others.
 PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation",
          "struct weir_retry": "weir_retry"}
@@ -79,10 +80,7 @@ EXCUSED = {
     ("weir_pool_send_all", "count", "most"): "the array has so many by contract",
     ("weir_broker_put", "count", "most"): "the array has so many by contract",
     ("weir_transaction_put", "count", "most"): "the array has so many by contract",
-    ("weir_broker_remove_ids", "count", "most"): "the array has so many by contract",
-    ("weir_broker_kick_ids", "count", "most"): "the array has so many by contract",
-    ("weir_broker_bury_ids", "count", "most"): "the array has so many by contract",
-    ("weir_broker_move_ids", "count", "most"): "the array has so many by contract",
+    ("weir_broker_change", "count", "most"): "the array has so many by contract",
     ("weir_panic", "format", "null"): "a format is part of the program's text; compilers check it",
 }
 EXCUSED_ERRORS = {
@@ -94,7 +92,7 @@ EXCUSED_ERRORS = {
 RESOURCES = {"memory", "descriptors", "threads"}
 
 DECLARATION = re.compile(r"^WEIR_API\b([^;{]*?)\b(weir_\w+)\s*\(([^;]*?)\);", re.M)
-STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops|weir_job_filter|weir_tube_policy|weir_schedule|weir_isolation|weir_retry) \{\n(.*?)^\};", re.M | re.S)
+STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops|weir_job_filter|weir_change|weir_tube_policy|weir_schedule|weir_isolation|weir_retry) \{\n(.*?)^\};", re.M | re.S)
 ROW = re.compile(r"\bROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\w+)\)")
 # Such a row ends the program: it produces no status.
 LAST_ROW = re.compile(r"\bLAST_ROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\"\w)")
@@ -201,7 +199,7 @@ def faults_of(struct, fields):
 
 def needed(name, function, fields):
     for kind, parameter in function["parameters"]:
-        struct = re.fullmatch(r"const struct (\w+_(?:options|ops|filter|policy)) \*", kind)
+        struct = re.fullmatch(r"const struct (\w+_(?:options|ops|filter|policy|change)) \*", kind)
         faults = FAULTS.get(kind, ["null"] if kind.endswith("*") else None)
         if function["is_jobs"]:
             faults = NAMED_FAULTS.get(parameter, faults)

@@ -17,47 +17,45 @@ WEIR_BEGIN_DECLS
 /** @file
  * What operators do with a broker's jobs. */
 
-/** Deletes jobs that are delayed, ready, buried or archived. ret_statuses receives one status for
- * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
- * cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node with a copy did not answer, or has another job
- * in the copy's place, which stays). Where that of any id is WEIR_EUNKNOWN the call returns it too,
- * and ret_error says which node it is of the first. An SQLite store does all in one transaction, a
- * cluster one after the other. With claims the id of one copy of a buried job stands for all.
- * Errors, which leave ret_statuses as it was: WEIR_EINVAL (a malformed id: nothing is changed),
- * WEIR_EACCESS (read-only), those of the storage. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove_ids(weir_broker *broker,
-                                                                const char *const *ids,
-                                                                size_t count,
-                                                                enum weir_status *ret_statuses,
-                                                                struct weir_error *ret_error);
+/** What weir_broker_change() does with jobs. */
+enum weir_change_kind {
+    /** Deletes jobs that are delayed, ready, buried or archived. With claims the id of one copy of
+     * a buried job stands for all. */
+    WEIR_CHANGE_REMOVE = 1,
+    /** Makes buried jobs ready. Their attempts stay: one that had its last has one more.
+     * WEIR_ESTATE: a job that is delayed or ready. */
+    WEIR_CHANGE_KICK,
+    /** Buries jobs that are delayed or ready. WEIR_ESTATE: a job that is buried already. */
+    WEIR_CHANGE_BURY,
+    /** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not
+     * have had a job. They keep all but their tube: ids, run times, keys, attempts, reasons.
+     * WEIR_EBUSY: also where a job of that tube has the same key or put_id; WEIR_ESTATE: an
+     * archived job. For another broker see weir_broker_move(). */
+    WEIR_CHANGE_MOVE
+};
 
-/** Makes buried jobs ready. Their attempts stay: one that had its last has one more. ret_statuses
- * has WEIR_ESTATE too, for a job that is delayed or ready. Errors: as weir_broker_remove_ids(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick_ids(weir_broker *broker,
-                                                              const char *const *ids, size_t count,
-                                                              enum weir_status *ret_statuses,
-                                                              struct weir_error *ret_error);
+/** A change of jobs. */
+struct weir_change {
+    enum weir_change_kind kind; /**< What is done. */
+    const char *tube;           /**< MOVE: to this tube. */
+    const char *reason; /**< BURY: kept, cut to WEIR_REASON_SIZE, by a broker with WEIR_CAN_REASONS.
+                             NULL: that of a failure stays, or of a job that never ran: "an operator
+                             buried it". */
+};
 
-/** Buries jobs that are delayed or ready. reason is kept, cut to WEIR_REASON_SIZE, by a broker with
- * WEIR_CAN_REASONS. NULL: that of a failure stays, or of a job that never ran: "an operator buried
- * it". ret_statuses has WEIR_ESTATE too, for a job that is buried already. Errors: as
- * weir_broker_remove_ids(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broker,
-                                                              const char *const *ids, size_t count,
-                                                              const char *reason,
-                                                              enum weir_status *ret_statuses,
-                                                              struct weir_error *ret_error);
-
-/** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not have
- * had a job. They keep all but their tube: ids, run times, keys, attempts, reasons. ret_statuses
- * has WEIR_EBUSY also where a job of that tube has the same key or put_id, and WEIR_ESTATE for an
- * archived job. All are moved in one transaction. For another broker see weir_broker_move().
- * Errors: as weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broker,
-                                                              const char *const *ids, size_t count,
-                                                              const char *tube,
-                                                              enum weir_status *ret_statuses,
-                                                              struct weir_error *ret_error);
+/** Changes jobs by their ids. ret_statuses receives one status for each: WEIR_OK; WEIR_ENOTFOUND
+ * (done, removed, or never there); WEIR_EBUSY (reserved); WEIR_ESTATE (not in a state for the
+ * change); in a cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node with a copy did not answer, or
+ * has another job in the copy's place, which stays). Where that of any id is WEIR_EUNKNOWN the call
+ * returns it too, and ret_error says which node it is of the first. An SQLite store does all in one
+ * transaction, a cluster one after the other. Errors, which leave ret_statuses as it was:
+ * WEIR_EINVAL (change, kind, tube; a malformed id: nothing is changed), WEIR_ETOOBIG (tube),
+ * WEIR_ENOTSUP (MOVE in a cluster), WEIR_EACCESS (read-only), those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_change(weir_broker *broker,
+                                                            const struct weir_change *change,
+                                                            const char *const *ids, size_t count,
+                                                            enum weir_status *ret_statuses,
+                                                            struct weir_error *ret_error);
 
 /** Pauses a tube: no job of it is reserved for duration_ns (WEIR_FOREVER: without end). It replaces
  * the pause before, so that 0 resumes. What is reserved goes on to its end, puts go on. A store

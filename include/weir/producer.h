@@ -48,7 +48,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_producer_delay(weir_producer *prod
 
 /** Deletes a job that has not started, of any tube. Errors: WEIR_ENOTFOUND (not there, or running),
  * WEIR_EINVAL (malformed id), WEIR_EACCESS (read-only), those of the storage; in a cluster also
- * WEIR_EUNKNOWN (weir_broker_remove_ids() says when) and WEIR_ENOMEM. */
+ * WEIR_EUNKNOWN (weir_broker_change() says when) and WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_producer_revoke(weir_producer *producer,
                                                               const char *id,
                                                               struct weir_error *ret_error);

@@ -29,7 +29,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     struct bury *bury = arg;
     switch ((enum bury_option)option) {
     case OPTION_REASON:
-        bury->verb.reason = text;
+        bury->verb.change.reason = text;
         return EX_OK;
     case OPTION_JSON:
         bury->json = true;
@@ -46,12 +46,11 @@ static int bury_jobs(struct arguments *arguments, void *arg)
 
 static int run_bury(const struct command *command, int argc, char **argv)
 {
-    struct bury bury = {.verb = {.what = IDS_BURY,
+    struct bury bury = {.verb = {.change = {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"},
                                  .plain = "bury",
                                  .done = "buried",
                                  .states = IDS_WAITING,
-                                 .expected = "a job that is delayed or ready",
-                                 .reason = "buried by hand"},
+                                 .expected = "a job that is delayed or ready"},
                         .matching = {.filter = {0}}};
     return arguments_run(command, argc, argv, set_option, bury_jobs, &bury);
 }

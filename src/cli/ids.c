@@ -40,22 +40,12 @@ static bool print_result(const struct ids_verb *verb, const char *id, enum weir_
     return status != WEIR_OK || printf("%s %s\n", verb->done, id) >= 0;
 }
 
-enum weir_status ids_apply(const struct ids_verb *verb, weir_broker *broker, const char *const *ids,
-                           size_t count, enum weir_status *statuses, struct weir_error *error)
-{
-    return verb->what == IDS_REMOVE ? weir_broker_remove_ids(broker, ids, count, statuses, error)
-           : verb->what == IDS_KICK ? weir_broker_kick_ids(broker, ids, count, statuses, error)
-           : verb->what == IDS_MOVE
-               ? weir_broker_move_ids(broker, ids, count, verb->tube, statuses, error)
-               : weir_broker_bury_ids(broker, ids, count, verb->reason, statuses, error);
-}
-
 static int change(weir_broker *broker, const struct arguments *arguments,
                   const struct ids_verb *verb, enum weir_status *statuses, bool json)
 {
     struct weir_error error = {0};
-    enum weir_status status =
-        ids_apply(verb, broker, arguments->operands, arguments->count, statuses, &error);
+    enum weir_status status = weir_broker_change(broker, &verb->change, arguments->operands,
+                                                 arguments->count, statuses, &error);
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
     }

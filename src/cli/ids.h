@@ -11,13 +11,6 @@
 
 /* Commands that do one thing with jobs by their ids. */
 
-enum ids_what {
-    IDS_REMOVE = 1,
-    IDS_KICK,
-    IDS_BURY,
-    IDS_MOVE
-};
-
 /* Sets of states: a bit each. */
 #define IDS_BURIED (1U << WEIR_JOB_BURIED)
 #define IDS_WAITING (1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY)
@@ -25,18 +18,12 @@ enum ids_what {
 #define IDS_ARCHIVED (1U << WEIR_JOB_ARCHIVED)
 
 struct ids_verb {
-    enum ids_what what;
-    const char *plain;    /* "revoke" */
-    const char *done;     /* "revoked" */
+    struct weir_change change;
+    const char *plain;    /* "remove" */
+    const char *done;     /* "removed" */
     unsigned states;      /* that it is for */
     const char *expected; /* the same in words: "a buried job" */
-    const char *reason;   /* bury */
-    const char *tube;     /* move: to this one */
 };
-
-/* Does it with some jobs, as weir_broker_remove_ids() and its like. */
-enum weir_status ids_apply(const struct ids_verb *verb, weir_broker *broker, const char *const *ids,
-                           size_t count, enum weir_status *statuses, struct weir_error *error);
 
 /* Does it with the operands, which are ids, and prints what became of each. Opens the broker.
  * Returns 0 or an exit status: that of the first job that was left alone. */

@@ -98,7 +98,7 @@ static int run_tube(struct kick *kick, const struct arguments *arguments)
 
 static int act(struct arguments *arguments, void *arg)
 {
-    static const struct ids_verb verb = {.what = IDS_KICK,
+    static const struct ids_verb verb = {.change.kind = WEIR_CHANGE_KICK,
                                          .plain = "kick",
                                          .done = "kicked",
                                          .states = IDS_BURIED,

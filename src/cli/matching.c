@@ -79,8 +79,9 @@ static void flush(struct pass *pass)
 {
     enum weir_status statuses[STEP];
     if (pass->held > 0 && pass->status == WEIR_OK) {
-        pass->status = ids_apply(pass->verb, pass->broker, (const char *const *)pass->ids,
-                                 pass->held, statuses, &pass->error);
+        pass->status =
+            weir_broker_change(pass->broker, &pass->verb->change, (const char *const *)pass->ids,
+                               pass->held, statuses, &pass->error);
     }
     for (size_t i = 0; i < pass->held; i++) {
         pass->count += pass->status == WEIR_OK && statuses[i] == WEIR_OK;
@@ -207,7 +208,8 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);
     }
-    bool asks = verb->what == IDS_REMOVE && !matching->yes && isatty(STDIN_FILENO) == 1;
+    bool asks =
+        verb->change.kind == WEIR_CHANGE_REMOVE && !matching->yes && isatty(STDIN_FILENO) == 1;
     if (status == WEIR_OK && (matching->dry_run || asks)) {
         pass.only_counts = true;
         status = walk(&pass, &counts);

@@ -152,18 +152,18 @@ static int move_away(struct move *move, const struct arguments *arguments)
 static int move_over(struct move *move, const struct arguments *arguments)
 {
     static const char *const names[] = {"tube", "tube to move to"};
-    const struct ids_verb verb = {.what = IDS_MOVE,
+    const char *to = arguments->count > 1 ? arguments->operands[1] : NULL;
+    const struct ids_verb verb = {.change = {.kind = WEIR_CHANGE_MOVE, .tube = to},
                                   .plain = "move",
                                   .done = "moved",
                                   .states = IDS_AT_REST,
-                                  .expected = "a job that is delayed, ready or buried",
-                                  .tube = arguments->count > 1 ? arguments->operands[1] : NULL};
+                                  .expected = "a job that is delayed, ready or buried"};
     int code = arguments_expect(arguments, names, 2, 0);
     for (size_t i = 0; i < 2 && code == EX_OK; i++) {
         code = read_tube(arguments->operands[i]);
     }
-    if (code == EX_OK && strcmp(arguments->operands[0], verb.tube) == 0) {
-        code = report(EX_USAGE, "%s: the same tube; expected another one", quote(verb.tube).text);
+    if (code == EX_OK && strcmp(arguments->operands[0], to) == 0) {
+        code = report(EX_USAGE, "%s: the same tube; expected another one", quote(to).text);
     }
     if (code == EX_OK) {
         code = matching_check_state(&move->matching, &verb);

@@ -47,7 +47,7 @@ static int run(const struct command *command, int argc, char **argv, const struc
 
 static int run_rm(const struct command *command, int argc, char **argv)
 {
-    static const struct ids_verb verb = {.what = IDS_REMOVE,
+    static const struct ids_verb verb = {.change.kind = WEIR_CHANGE_REMOVE,
                                          .plain = "remove",
                                          .done = "removed",
                                          .states = IDS_AT_REST | IDS_ARCHIVED,
@@ -58,7 +58,7 @@ static int run_rm(const struct command *command, int argc, char **argv)
 
 static int run_revoke(const struct command *command, int argc, char **argv)
 {
-    static const struct ids_verb verb = {.what = IDS_REMOVE,
+    static const struct ids_verb verb = {.change.kind = WEIR_CHANGE_REMOVE,
                                          .plain = "revoke",
                                          .done = "revoked",
                                          .states = IDS_AT_REST,

@@ -83,11 +83,6 @@ void api_resume(const struct api *api, const struct request *request, struct rep
 
 #define IDS_MOST 1000
 
-/* One call of the library on jobs by their ids; text is that of the member that goes with it. */
-typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
-                                   const char *text, enum weir_status *ret_statuses,
-                                   struct weir_error *ret_error);
-
 /* The texts of the member "ids". False: refused. */
 static bool read_ids(const json_t *object, const char **ids, size_t *ret_count, struct reply *reply)
 {
@@ -122,13 +117,14 @@ static json_t *show_results(const char *const *ids, const enum weir_status *stat
 }
 
 /* Answers 200 with one result for each job: that some were left alone is in there. member may be
- * NULL: none beside the ids; standard is its text where it is not given, NULL: it must be. */
+ * NULL: none beside the ids; its text goes to *text, which has that of one that is not given; NULL:
+ * it must be. */
 static void change(const struct api *api, const struct request *request, struct reply *reply,
-                   change_fn *apply, const char *done, const char *member, const char *standard)
+                   const struct weir_change *change, const char *done, const char *member,
+                   const char **text)
 {
     const char *const members[] = {"ids", member, NULL};
     struct weir_error error = {0};
-    const char *text = standard;
     size_t count = 0;
     const char **ids = calloc(IDS_MOST, sizeof(*ids));
     enum weir_status *statuses = calloc(IDS_MOST, sizeof(*statuses));
@@ -138,11 +134,12 @@ static void change(const struct api *api, const struct request *request, struct 
     if (ids == NULL || statuses == NULL) {
         reply_status(reply, WEIR_ENOMEM, "jobs", NULL);
     } else if (object != NULL && read_ids(object, ids, &count, reply) &&
-               (member == NULL || member_string(object, member, &text, reply))) {
+               (member == NULL || member_string(object, member, text, reply))) {
         enum weir_status status = WEIR_OK;
-        if (member != NULL && text == NULL) {
+        if (member != NULL && *text == NULL) {
             reply_error(reply, 400, "no %s; expected a string", member);
-        } else if ((status = apply(api->broker, ids, count, text, statuses, &error)) == WEIR_OK ||
+        } else if ((status = weir_broker_change(api->broker, change, ids, count, statuses,
+                                                &error)) == WEIR_OK ||
                    status == WEIR_EUNKNOWN) { /* of some: each has a status */
             reply_json(reply, 200, show_results(ids, statuses, count, done));
         } else {
@@ -154,43 +151,32 @@ static void change(const struct api *api, const struct request *request, struct 
     free(ids);
 }
 
-static enum weir_status apply_kick(weir_broker *broker, const char *const *ids, size_t count,
-                                   const char *text, enum weir_status *ret_statuses,
-                                   struct weir_error *ret_error)
-{
-    (void)text;
-    return weir_broker_kick_ids(broker, ids, count, ret_statuses, ret_error);
-}
-
-static enum weir_status apply_remove(weir_broker *broker, const char *const *ids, size_t count,
-                                     const char *text, enum weir_status *ret_statuses,
-                                     struct weir_error *ret_error)
-{
-    (void)text;
-    return weir_broker_remove_ids(broker, ids, count, ret_statuses, ret_error);
-}
-
 void api_kick(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, apply_kick, "kicked", NULL, NULL);
+    static const struct weir_change kick = {.kind = WEIR_CHANGE_KICK};
+    change(api, request, reply, &kick, "kicked", NULL, NULL);
 }
 
 void api_bury(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, weir_broker_bury_ids, "buried", "reason", "buried by hand");
+    struct weir_change bury = {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"};
+    change(api, request, reply, &bury, "buried", "reason", &bury.reason);
 }
 
 void api_rm(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, apply_remove, "removed", NULL, NULL);
+    static const struct weir_change remove = {.kind = WEIR_CHANGE_REMOVE};
+    change(api, request, reply, &remove, "removed", NULL, NULL);
 }
 
 void api_revoke(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, apply_remove, "revoked", NULL, NULL);
+    static const struct weir_change remove = {.kind = WEIR_CHANGE_REMOVE};
+    change(api, request, reply, &remove, "revoked", NULL, NULL);
 }
 
 void api_move(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, weir_broker_move_ids, "moved", "to", NULL);
+    struct weir_change move = {.kind = WEIR_CHANGE_MOVE};
+    change(api, request, reply, &move, "moved", "to", &move.tube);
 }

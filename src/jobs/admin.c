@@ -19,59 +19,50 @@ static enum weir_status check_ids(const char *const *ids, size_t count,
     return WEIR_OK;
 }
 
-static enum weir_status change_ids(weir_broker *broker, const struct weiri_change *change,
-                                   struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter(broker, WEIRI_WRITES, ret_error);
-    if (status == WEIR_OK) {
-        status = check_ids(change->ids, change->count, ret_error);
-    }
-    if (status == WEIR_OK && change->count > 0) {
-        status = weiri_check_given("ret_statuses", change->statuses, ret_error);
-    }
-    return status == WEIR_OK && change->count > 0
-               ? broker->ops->change(broker->store, change, ret_error)
-               : status;
-}
-
-enum weir_status weir_broker_remove_ids(weir_broker *broker, const char *const *ids, size_t count,
-                                        enum weir_status *ret_statuses,
-                                        struct weir_error *ret_error)
-{
-    const struct weiri_change change = {
-        .event = WEIRI_JOB_REMOVE, .ids = ids, .count = count, .statuses = ret_statuses};
-    return change_ids(broker, &change, ret_error);
-}
-
-enum weir_status weir_broker_kick_ids(weir_broker *broker, const char *const *ids, size_t count,
-                                      enum weir_status *ret_statuses, struct weir_error *ret_error)
-{
-    const struct weiri_change change = {
-        .event = WEIRI_JOB_KICK, .ids = ids, .count = count, .statuses = ret_statuses};
-    return change_ids(broker, &change, ret_error);
-}
-
-enum weir_status weir_broker_bury_ids(weir_broker *broker, const char *const *ids, size_t count,
-                                      const char *reason, enum weir_status *ret_statuses,
-                                      struct weir_error *ret_error)
-{
-    const struct weiri_change change = {.event = WEIRI_JOB_SET_ASIDE,
-                                        .ids = ids,
-                                        .count = count,
-                                        .reason = reason,
-                                        .statuses = ret_statuses};
-    return change_ids(broker, &change, ret_error);
-}
-
-enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *ids, size_t count,
-                                      const char *tube, enum weir_status *ret_statuses,
-                                      struct weir_error *ret_error)
+/* Whether there is such a change, and the broker can make it. */
+static enum weir_status check_change(const weir_broker *broker, const struct weir_change *change,
+                                     struct weir_error *ret_error)
 {
     enum weir_status status =
-        weiri_broker_enter_tube(broker, WEIRI_WRITES | WEIRI_CAN(MOVE_IDS), tube, ret_error);
-    const struct weiri_change change = {
-        .tube = tube, .ids = ids, .count = count, .statuses = ret_statuses};
-    return status == WEIR_OK ? change_ids(broker, &change, ret_error) : status;
+        weiri_broker_enter_for(broker, WEIRI_WRITES, "change", change != NULL, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if ((int)change->kind < WEIR_CHANGE_REMOVE || (int)change->kind > WEIR_CHANGE_MOVE) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "change->kind is %d: expected one of 1 to %d",
+                          (int)change->kind, (int)WEIR_CHANGE_MOVE);
+    }
+    return change->kind == WEIR_CHANGE_MOVE
+               ? weiri_broker_enter_tube(broker, WEIRI_CAN(MOVE_IDS), change->tube, ret_error)
+               : WEIR_OK;
+}
+
+enum weir_status weir_broker_change(weir_broker *broker, const struct weir_change *change,
+                                    const char *const *ids, size_t count,
+                                    enum weir_status *ret_statuses, struct weir_error *ret_error)
+{
+    static const enum weiri_job_event events[] = {[WEIR_CHANGE_REMOVE] = WEIRI_JOB_REMOVE,
+                                                  [WEIR_CHANGE_KICK] = WEIRI_JOB_KICK,
+                                                  [WEIR_CHANGE_BURY] = WEIRI_JOB_SET_ASIDE,
+                                                  [WEIR_CHANGE_MOVE] = (enum weiri_job_event)0};
+    enum weir_status status = check_change(broker, change, ret_error);
+    if (status == WEIR_OK) {
+        status = check_ids(ids, count, ret_error);
+    }
+    if (status == WEIR_OK && count > 0) {
+        status = weiri_check_given("ret_statuses", ret_statuses, ret_error);
+    }
+    if (status != WEIR_OK || count == 0) {
+        return status;
+    }
+    const struct weiri_change asked = {
+        .event = events[change->kind],
+        .ids = ids,
+        .count = count,
+        .reason = change->kind == WEIR_CHANGE_BURY ? change->reason : NULL,
+        .tube = change->kind == WEIR_CHANGE_MOVE ? change->tube : NULL,
+        .statuses = ret_statuses};
+    return broker->ops->change(broker->store, &asked, ret_error);
 }
 
 enum weir_status weir_broker_backup(weir_broker *broker, const char *path,

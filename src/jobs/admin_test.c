@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -24,7 +25,7 @@ typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, 
 static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
                              enum weir_status *ret_statuses, struct weir_error *ret_error)
 {
-    return weir_broker_bury_ids(broker, ids, count, "by hand", ret_statuses, ret_error);
+    return change_bury(broker, ids, count, "by hand", ret_statuses, ret_error);
 }
 
 /* One job in each state, in the order of the enum; the last one is gone. */
@@ -57,10 +58,8 @@ TEST(each_state, "remove, kick and bury by id say of each job what was done, and
         enum weir_status statuses[KINDS];
         uint64_t counts[4]; /* delayed, ready, reserved, buried afterwards */
     } rows[] = {
-        {weir_broker_remove_ids,
-         {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND},
-         {0, 0, 1, 0}},
-        {weir_broker_kick_ids,
+        {change_remove, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND}, {0, 0, 1, 0}},
+        {change_kick,
          {WEIR_ESTATE, WEIR_ESTATE, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND},
          {1, 2, 1, 0}},
         {bury, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_ESTATE, WEIR_ENOTFOUND}, {0, 0, 1, 3}},
@@ -103,7 +102,7 @@ TEST(reasons, "a job buried by hand has the reason that was given, and a kick ru
     CHECK_STATUS(bury(broker, &id, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(weir_broker_peek_id(broker, id, keep_reason, reason, NULL), WEIR_OK);
     CHECK_STRING(reason, "by hand");
-    CHECK_STATUS(weir_broker_kick_ids(broker, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(broker, &id, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_OK);
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     CHECK_STRING(job->job.id, id);
@@ -354,7 +353,7 @@ TEST_OOM(lacks_memory, "without memory nothing is changed")
     enum weir_status status = WEIR_EUSER;
     enum weir_status result = weir_broker_put(broker, "t", &body, 1, NULL, &id, NULL);
     if (result == WEIR_OK) {
-        result = weir_broker_bury_ids(broker, &text, 1, NULL, &status, NULL);
+        result = change_bury(broker, &text, 1, NULL, &status, NULL);
     }
     if (!CHECK_OR_OOM(result)) {
         struct listing listing = {.left = 0};
@@ -372,7 +371,7 @@ static void move_one(weir_broker *broker, const char *id, const char *tube,
                      enum weir_status expected)
 {
     enum weir_status status = WEIR_OK;
-    CHECK_STATUS(weir_broker_move_ids(broker, &id, 1, tube, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_move(broker, &id, 1, tube, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, expected);
 }
 
@@ -416,18 +415,18 @@ TEST(move_ids, "jobs move to another tube with all they have, but not where thei
     (void)jobs_put(broker, "v", "three", NULL);
     static const char *const ids[] = {"2", "3", "1"};
     enum weir_status statuses[3];
-    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, "aside", statuses, NULL), WEIR_OK);
-    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, "w", statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(broker, ids, 1, "aside", statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_move(broker, ids, 3, "w", statuses, NULL), WEIR_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(statuses[i], WEIR_OK);
     }
     CHECK_COUNTS(broker, "w", 1, 1, 0, 1);
     CHECK_COUNTS(broker, "u", 0, 0, 0, 0);
     CHECK_COUNTS(broker, "v", 0, 0, 0, 0);
-    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, "a b", statuses, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, NULL, statuses, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_move_ids(broker, NULL, 3, "w", statuses, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_move_ids(NULL, ids, 3, "w", statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(change_move(broker, ids, 3, "a b", statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(change_move(broker, ids, 3, NULL, statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(change_move(broker, NULL, 3, "w", statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(change_move(NULL, ids, 3, "w", statuses, NULL), WEIR_EINVAL);
     struct weir_tube_policy policy = {0};
     policy.archive_ns = 1;
     CHECK_STATUS(weir_broker_set_policy(broker, "w", &policy, NULL), WEIR_OK);
@@ -438,6 +437,6 @@ TEST(move_ids, "jobs move to another tube with all they have, but not where thei
     weir_broker_close(broker);
     CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
                  WEIR_OK);
-    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, "w", statuses, NULL), WEIR_ENOTSUP);
+    CHECK_STATUS(change_move(broker, ids, 3, "w", statuses, NULL), WEIR_ENOTSUP);
     weir_broker_close(broker);
 }

@@ -6,6 +6,7 @@
 
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/sqlite/store.h"
+#include "support/changes.h"
 #include "support/harness.h"
 
 /* A case of each function of a backend that not all have. */
@@ -177,7 +178,7 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
                      WEIR_ENOTSUP);
         break;
     case WEIR_CAN_MOVE_IDS:
-        CHECK_STATUS(weir_broker_move_ids(broker, &id, 1, "u", &status, error), WEIR_ENOTSUP);
+        CHECK_STATUS(change_move(broker, &id, 1, "u", &status, error), WEIR_ENOTSUP);
         break;
     case WEIR_CAN_ATTEMPTS:
         CHECK_STATUS(weir_broker_attempts(broker, id, no_attempt, NULL, error), WEIR_ENOTSUP);

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -98,7 +99,7 @@ static int move_to_another_tube(enum weir_move_step step, const struct weir_move
     enum weir_status result = WEIR_OK;
     (void)counts;
     if (step == WEIR_MOVE_PUT) {
-        CHECK_STATUS(weir_broker_move_ids(from, &id, 1, "other", &result, NULL), WEIR_OK);
+        CHECK_STATUS(change_move(from, &id, 1, "other", &result, NULL), WEIR_OK);
     }
     CHECK_STATUS(result, WEIR_OK);
     return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "jobs/sqlite/store.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -494,7 +495,7 @@ static int bury_first(enum weir_move_step step, const struct weir_move_counts *c
     const char *id = "1";
     enum weir_status result = WEIR_OK;
     if (step == WEIR_MOVE_PUT && counts->found == 1) {
-        CHECK_STATUS(weir_broker_bury_ids(from, &id, 1, "no", &result, NULL), WEIR_OK);
+        CHECK_STATUS(change_bury(from, &id, 1, "no", &result, NULL), WEIR_OK);
     }
     CHECK_STATUS(result, WEIR_OK);
     return 0;

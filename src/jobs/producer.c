@@ -106,8 +106,10 @@ enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
     if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
+    static const struct weir_change change = {.kind = WEIR_CHANGE_REMOVE};
     enum weir_status removed;
-    enum weir_status status = weir_broker_remove_ids(producer->broker, &id, 1, &removed, ret_error);
+    enum weir_status status =
+        weir_broker_change(producer->broker, &change, &id, 1, &removed, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

@@ -5,6 +5,7 @@
 #include <weir/job_schedule.h>
 
 #include "cluster/servers.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static weir_broker *open_on(const struct servers *servers, const char *parts)
@@ -41,7 +42,7 @@ typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, 
 static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
                              enum weir_status *ret_statuses, struct weir_error *ret_error)
 {
-    return weir_broker_bury_ids(broker, ids, count, NULL, ret_statuses, ret_error);
+    return change_bury(broker, ids, count, NULL, ret_statuses, ret_error);
 }
 
 static enum weir_status change(change_fn *fn, weir_broker *broker, const struct weir_job_id *id)
@@ -72,22 +73,22 @@ TEST(by_id, "a job's copies are buried, kicked and removed by its id, on nodes w
         weir_broker *broker = open_on(&servers, parts[i]);
         struct weir_job_id ready = put(broker, 0);
         struct weir_job_id delayed = put(broker, WEIR_SECONDS(60));
-        CHECK_STATUS(change(weir_broker_kick_ids, broker, &delayed), WEIR_ESTATE);
+        CHECK_STATUS(change(change_kick, broker, &delayed), WEIR_ESTATE);
         CHECK_COUNTS(broker, "t", 3, 3, 0, 0);
         CHECK_STATUS(change(bury, broker, &ready), WEIR_OK);
         CHECK_STATUS(change(bury, broker, &delayed), WEIR_OK);
         CHECK_STATUS(change(bury, broker, &delayed), WEIR_ESTATE);
         CHECK_COUNTS(broker, "t", 0, 0, 0, 6);
-        CHECK_STATUS(change(weir_broker_kick_ids, broker, &ready), WEIR_OK);
+        CHECK_STATUS(change(change_kick, broker, &ready), WEIR_OK);
         CHECK_COUNTS(broker, "t", 0, 3, 0, 3);
         int32_t priority = 0;
         CHECK_STATUS(weir_broker_peek_id(broker, ready.text, keep_priority, &priority, NULL),
                      WEIR_OK);
         CHECK_INT(priority, ==, 5);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, &ready), WEIR_OK);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, &delayed), WEIR_OK);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, &ready), WEIR_ENOTFOUND);
-        CHECK_STATUS(change(weir_broker_kick_ids, broker, &ready), WEIR_ENOTFOUND);
+        CHECK_STATUS(change(change_remove, broker, &ready), WEIR_OK);
+        CHECK_STATUS(change(change_remove, broker, &delayed), WEIR_OK);
+        CHECK_STATUS(change(change_remove, broker, &ready), WEIR_ENOTFOUND);
+        CHECK_STATUS(change(change_kick, broker, &ready), WEIR_ENOTFOUND);
         CHECK_STATUS(change(bury, broker, &ready), WEIR_ENOTFOUND);
         CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
         weir_broker_close(broker);
@@ -113,7 +114,7 @@ TEST(unknown_of_several,
      "of several jobs each is told; where it is not known of one, the call says so, and why of "
      "the first")
 {
-    static change_fn *const fns[] = {weir_broker_kick_ids, bury, weir_broker_remove_ids};
+    static change_fn *const fns[] = {change_kick, bury, change_remove};
     struct servers servers;
     servers_start(&servers);
     weir_broker *broker = open_on(&servers, "min_written=3");
@@ -172,7 +173,7 @@ TEST(revokes_what_is_held_back,
     for (int i = 0; i < SERVER_NODES; i++) {
         fds[i] = hold_copy(&servers, i);
     }
-    CHECK_STATUS(change(weir_broker_remove_ids, broker, &id), WEIR_OK);
+    CHECK_STATUS(change(change_remove, broker, &id), WEIR_OK);
     for (int i = 0; i < SERVER_NODES; i++) {
         (void)close(fds[i]);
     }
@@ -274,7 +275,7 @@ TEST(without_claims, "a cluster without claims keeps no reason, says that it can
         struct weir_error error;
         struct weir_job_id id = put(broker, 0);
         const char *text = id.text;
-        CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "not today", &status, &error), WEIR_OK);
+        CHECK_STATUS(change_bury(broker, &text, 1, "not today", &status, &error), WEIR_OK);
         CHECK_STATUS(status, WEIR_OK);
         CHECK_STATUS(weir_broker_peek_id(broker, text, keep_reason, reason, &error), WEIR_OK);
         CHECK_STRING(reason, has_claims ? "not today" : "");
@@ -345,10 +346,10 @@ TEST(while_it_runs, "a job of which a worker has a copy is busy, and its other c
     CHECK_STATUS(change(bury, broker, &id), WEIR_EBUSY);
     CHECK_COUNTS(broker, "t", 0, 2, 1, 0);
     /* The copies that wait are deleted. The worker's is not, so that nothing is certain. */
-    CHECK_STATUS(change(weir_broker_remove_ids, broker, &id), WEIR_OK);
+    CHECK_STATUS(change(change_remove, broker, &id), WEIR_OK);
     CHECK_COUNTS(broker, "t", 0, 0, 1, 0);
-    CHECK_STATUS(change(weir_broker_remove_ids, broker, &id), WEIR_EBUSY);
-    CHECK_STATUS(change(weir_broker_kick_ids, broker, &id), WEIR_EBUSY);
+    CHECK_STATUS(change(change_remove, broker, &id), WEIR_EBUSY);
+    CHECK_STATUS(change(change_kick, broker, &id), WEIR_EBUSY);
     (void)close(fd);
     weir_broker_close(broker);
     servers_end(&servers);
@@ -366,7 +367,7 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     struct weir_error error;
     char name[32];
     (void)snprintf(name, sizeof(name), "127.0.0.1:%d", servers.node[2].port);
-    static change_fn *const calls[] = {bury, weir_broker_remove_ids};
+    static change_fn *const calls[] = {bury, change_remove};
     for (size_t i = 0; i < 2; i++) {
         CHECK_STATUS(calls[i](broker, &text, 1, &status, &error), WEIR_EUNKNOWN);
         CHECK_STATUS(status, WEIR_EUNKNOWN);

@@ -5,6 +5,7 @@
 #include <weir/producer.h>
 
 #include "cluster/servers.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 #define CLAIMS "claims=REDIS"
@@ -252,7 +253,7 @@ TEST(refuses_what_nodes_cannot_hold, "a body over the nodes' limit, a priority a
     const char *bad[] = {"1", "x/t/1", "127.0.0.1:/t/1", "", ","};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         enum weir_status removed;
-        CHECK_STATUS(weir_broker_remove_ids(broker, &bad[i], 1, &removed, &error), WEIR_EINVAL);
+        CHECK_STATUS(change_remove(broker, &bad[i], 1, &removed, &error), WEIR_EINVAL);
     }
     weir_broker_close(broker);
     servers_end(&servers);
@@ -349,7 +350,7 @@ TEST(revokes_on_a_node_that_is_away, "a revoked job does not run when its node c
     const char *text = id.text;
     CHECK_INT(jobs_remove(broker, &text, 1), ==, 1);
     text = other.text;
-    CHECK_STATUS(weir_broker_remove_ids(plain, &text, 1, &removed, NULL), WEIR_EUNKNOWN);
+    CHECK_STATUS(change_remove(plain, &text, 1, &removed, NULL), WEIR_EUNKNOWN);
     CHECK_STATUS(removed, WEIR_EUNKNOWN);
     node_start(&servers, 1);
     struct ledger ledger = {.runs = 0};

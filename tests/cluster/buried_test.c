@@ -7,6 +7,7 @@
 #include <weir/admin.h>
 
 #include "conformance/jobs/brokers.h"
+#include "support/changes.h"
 
 enum cause {
     CAUSE_ATTEMPTS, /* its last attempt failed */
@@ -154,7 +155,7 @@ TEST(survives_its_node, "a job whose node dies while it is to be buried stays a 
         CHECK_PLACE(&place, 0, 0, 0, 3);
         struct weir_job_id id = one_copy(&place);
         struct weir_error error;
-        CHECK_STATUS(change(&place, weir_broker_remove_ids, &id, &error), WEIR_OK);
+        CHECK_STATUS(change(&place, change_remove, &id, &error), WEIR_OK);
         place_close(&place);
     }
 }
@@ -198,19 +199,18 @@ TEST(finds_all_copies, "an operator who names one copy of a dead letter kicks or
     put_one(&place, "job", NULL);
     bury_by(&place, CAUSE_STOP, &runs);
     id = one_copy(&place);
-    CHECK_STATUS(change(&place, weir_broker_kick_ids, &id, &error), WEIR_OK);
+    CHECK_STATUS(change(&place, change_kick, &id, &error), WEIR_OK);
     CHECK_PLACE(&place, 0, 3, 0, 0);
 
     const char *text = id.text;
     enum weir_status status = WEIR_EUSER;
-    CHECK_STATUS(weir_broker_bury_ids(place.broker, &text, 1, "not today", &status, &error),
-                 WEIR_OK);
+    CHECK_STATUS(change_bury(place.broker, &text, 1, "not today", &status, &error), WEIR_OK);
     CHECK_STATUS(status, WEIR_OK);
     consume(&place, &none, 25);
     CHECK_INT(none.count, ==, 0);
     CHECK_PLACE(&place, 0, 0, 0, 3);
     id = one_copy(&place);
-    CHECK_STATUS(change(&place, weir_broker_remove_ids, &id, &error), WEIR_OK);
+    CHECK_STATUS(change(&place, change_remove, &id, &error), WEIR_OK);
     CHECK_PLACE(&place, 0, 0, 0, 0);
     place_close(&place);
 }
@@ -243,9 +243,9 @@ TEST(tells_of_a_node_that_is_away,
     consume(&place, &runs, 1);
     CHECK_PLACE(&place, 0, 0, 0, 9);
     server_end(&place.servers.node[1]);
-    CHECK_STATUS(change(&place, weir_broker_kick_ids, &ids[0], &error), WEIR_EUNKNOWN);
+    CHECK_STATUS(change(&place, change_kick, &ids[0], &error), WEIR_EUNKNOWN);
     check_names(&place, 1, &error);
-    CHECK_STATUS(change(&place, weir_broker_remove_ids, &ids[1], &error), WEIR_EUNKNOWN);
+    CHECK_STATUS(change(&place, change_remove, &ids[1], &error), WEIR_EUNKNOWN);
     check_names(&place, 1, &error);
     CHECK_STATUS(kick_tube(&place, 9, &count, &error), WEIR_EUNKNOWN);
     CHECK_INT(count, ==, 1);
@@ -308,7 +308,7 @@ TEST(tells_of_a_worker, "a kick and a removal while a worker has a copy, which i
         bury_by(&place, CAUSE_STOP, &runs);
         int fd = hold_copy(&place, second_of(&place, &id).text);
         if (i == 0) {
-            CHECK_STATUS(change(&place, weir_broker_remove_ids, &id, &error), WEIR_EUNKNOWN);
+            CHECK_STATUS(change(&place, change_remove, &id, &error), WEIR_EUNKNOWN);
             CHECK_PLACE(&place, 0, 0, 1, 0);
         } else {
             CHECK_STATUS(kick_tube(&place, 9, &count, &error), WEIR_EUNKNOWN);
@@ -336,7 +336,7 @@ TEST(waits_for_redis, "without Redis nothing is kicked, and an operator is told"
     bury_by(&place, CAUSE_STOP, &runs);
     struct weir_job_id id = one_copy(&place);
     server_end(&place.servers.redis);
-    CHECK_STATUS(change(&place, weir_broker_kick_ids, &id, &error), WEIR_EUNKNOWN);
+    CHECK_STATUS(change(&place, change_kick, &id, &error), WEIR_EUNKNOWN);
     CHECK(strstr(error.text, "Redis") != NULL);
     CHECK_STATUS(kick_tube(&place, 9, &count, &error), WEIR_EUNAVAILABLE);
     CHECK(strstr(error.text, "Redis") != NULL);

@@ -3,6 +3,7 @@
 /* A broker behind networks that fail, and without memory. */
 #include "cluster/ledger.h"
 #include "cluster/proxy.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 struct world {
@@ -217,7 +218,7 @@ TEST_OOM(administers_without_memory, "every call of a broker with a node survive
     }
     enum weir_status removed = WEIR_OK;
     if (status == WEIR_OK) {
-        status = weir_broker_remove_ids(broker, &text, 1, &removed, &error);
+        status = change_remove(broker, &text, 1, &removed, &error);
         status = status == WEIR_OK ? removed : status;
     }
     weir_broker_close(broker);

@@ -11,6 +11,7 @@
 
 #include "cluster/fake.h"
 #include "cluster/ledger.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 /* Longer than any body of a broker whose body_size_max is small, which reads statistics too. */
@@ -187,7 +188,7 @@ typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, 
 static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
                              enum weir_status *ret_statuses, struct weir_error *ret_error)
 {
-    return weir_broker_bury_ids(broker, ids, count, NULL, ret_statuses, ret_error);
+    return change_bury(broker, ids, count, NULL, ret_statuses, ret_error);
 }
 
 static void change(struct world *world, change_fn *fn, int number)
@@ -322,11 +323,11 @@ TEST(too_long_by_id, "a job that is longer than a broker reads is shown without 
         CHECK_INT(shown, ==, 2);
         change(&world, bury, 1);
         CHECK_COUNTS(world.broker, "t", 0, 1, 0, 1);
-        change(&world, weir_broker_kick_ids, 1);
+        change(&world, change_kick, 1);
         CHECK_COUNTS(world.broker, "t", 0, 2, 0, 0);
-        change(&world, weir_broker_remove_ids, 1);
+        change(&world, change_remove, 1);
         change(&world, bury, 2);
-        change(&world, weir_broker_remove_ids, 2);
+        change(&world, change_remove, 2);
         CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
         end(&world);
         CHECK(unlink("binlog.1") == 0);

@@ -5,6 +5,7 @@
 
 #include "cluster/fake.h"
 #include "cluster/ledger.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static const char *const parts[] = {"min_written=3", "min_written=3&claims=REDIS"};
@@ -15,10 +16,10 @@ typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, 
 static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
                              enum weir_status *ret_statuses, struct weir_error *ret_error)
 {
-    return weir_broker_bury_ids(broker, ids, count, NULL, ret_statuses, ret_error);
+    return change_bury(broker, ids, count, NULL, ret_statuses, ret_error);
 }
 
-static change_fn *const changes[] = {weir_broker_remove_ids, weir_broker_kick_ids, bury};
+static change_fn *const changes[] = {change_remove, change_kick, bury};
 
 static enum weir_status change(change_fn *fn, weir_broker *broker, const char *id,
                                struct weir_error *ret_error)
@@ -102,7 +103,7 @@ TEST(is_of_its_tube, "an id whose number is that of a job of another tube change
         (void)snprintf(other, sizeof(other), "127.0.0.1:%d/other/%d", servers.node[0].port,
                        (int)i + 1);
         check_stays(broker, other, "t", 3);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, id.text, NULL), WEIR_OK);
+        CHECK_STATUS(change(change_remove, broker, id.text, NULL), WEIR_OK);
         CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
         weir_broker_close(broker);
     }
@@ -124,7 +125,7 @@ TEST(outlives_a_node,
         weir_broker_close(broker);
         broker = open_on(&servers, i);
         CHECK_COUNTS(broker, "t", 0, 3, 0, 0);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, old.text, &error), WEIR_EUNKNOWN);
+        CHECK_STATUS(change(change_remove, broker, old.text, &error), WEIR_EUNKNOWN);
         CHECK(strstr(error.text, "has another job") != NULL);
         CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
         check_stays(broker, old.text, "t", 1);
@@ -171,7 +172,7 @@ TEST(has_a_tag, "the id of one copy tells what its job is, by a tag that it can 
                 check_stays(broker, id, "t", 3);
                 *tag = '\0';
             }
-            CHECK_STATUS(change(weir_broker_remove_ids, broker, id, &error), WEIR_OK);
+            CHECK_STATUS(change(change_remove, broker, id, &error), WEIR_OK);
             CHECK_COUNTS(broker, "t", 0, 2, 0, 0);
             struct ledger ledger = {.all = 0};
             ledger_consume(broker, &ledger);
@@ -220,9 +221,9 @@ TEST(outlives_a_list,
         CHECK_STATUS(weir_broker_peek_id(broker, last.text, keep_id, shown, &error),
                      WEIR_EUNAVAILABLE);
         CHECK(strstr(error.text, name) != NULL);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, last.text, &error), WEIR_EUNKNOWN);
+        CHECK_STATUS(change(change_remove, broker, last.text, &error), WEIR_EUNKNOWN);
         CHECK(strstr(error.text, name) != NULL);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, id.text, &error),
+        CHECK_STATUS(change(change_remove, broker, id.text, &error),
                      i == 0 ? WEIR_EUNKNOWN : WEIR_OK);
         CHECK(i == 1 || strstr(error.text, name) != NULL);
         CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
@@ -270,7 +271,7 @@ TEST(is_looked_at, "what a node does not show is not deleted there: another may 
         (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", fake.port);
         (void)snprintf(id, sizeof(id), "127.0.0.1:%d/t/1", fake.port);
         weir_broker *broker = ledger_open(&ledger, url);
-        CHECK_STATUS(change(weir_broker_remove_ids, broker, id, &error), rows[i].status);
+        CHECK_STATUS(change(change_remove, broker, id, &error), rows[i].status);
         CHECK(strstr(error.text, rows[i].words) != NULL);
         CHECK_INT(reads.deletes, ==, 0);
         weir_broker_close(broker);

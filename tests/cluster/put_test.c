@@ -4,6 +4,7 @@
 #include <weir/admin.h>
 
 #include "cluster/ledger.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 #define LIMIT "time_limit=1h"
@@ -105,7 +106,7 @@ TEST(not_answered, "a put is accepted without a node's answer; its id says so, a
     put(plain, "u", &id);
     CHECK(names(&servers, 0, &id, "u/0"));
     enum weir_status removed;
-    CHECK_STATUS(weir_broker_remove_ids(plain, &text, 1, &removed, &error), WEIR_EUNKNOWN);
+    CHECK_STATUS(change_remove(plain, &text, 1, &removed, &error), WEIR_EUNKNOWN);
     CHECK_STATUS(removed, WEIR_EUNKNOWN);
     CHECK(strstr(error.text, "it did not answer the put") != NULL);
     put(broker, "t", &id);

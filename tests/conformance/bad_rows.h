@@ -130,9 +130,9 @@ static inline const char *word_of(const struct row *row)
     if (strcmp(row->parameter, "body") == 0) {
         return "bodies[0]"; /* the one of a put */
     }
-    bool has_members = strcmp(row->parameter, "options") == 0 ||
-                       strcmp(row->parameter, "filter") == 0 ||
-                       strcmp(row->parameter, "policy") == 0;
+    bool has_members =
+        strcmp(row->parameter, "options") == 0 || strcmp(row->parameter, "filter") == 0 ||
+        strcmp(row->parameter, "change") == 0 || strcmp(row->parameter, "policy") == 0;
     bool is_member = has_members && strcmp(row->fault, "null") != 0;
     const char *word = is_member ? row->fault : row->parameter;
     bool is_of_part = strncmp(word, "schedule_", 9) == 0 || strncmp(word, "isolation_", 10) == 0 ||

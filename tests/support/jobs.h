@@ -10,6 +10,7 @@
 #include <weir/admin.h>
 
 #include "jobs/broker.h"
+#include "support/changes.h"
 #include "support/harness.h"
 
 /* For tests of the jobs floor: stores on a wall clock that the test steps, and short forms of the
@@ -225,7 +226,7 @@ static inline size_t jobs_remove(weir_broker *broker, const char *const *ids, si
     enum weir_status statuses[8];
     size_t removed = 0;
     CHECK_INT(count, <=, 8);
-    CHECK_STATUS(weir_broker_remove_ids(broker, ids, count, statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_remove(broker, ids, count, statuses, NULL), WEIR_OK);
     for (size_t i = 0; i < count; i++) {
         CHECK(statuses[i] == WEIR_OK || statuses[i] == WEIR_ENOTFOUND || statuses[i] == WEIR_EBUSY);
         removed += statuses[i] == WEIR_OK;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/changes.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
 
@@ -188,8 +189,8 @@ TEST(not_counted, "a job that is given back, touched, buried by hand or kicked l
     jobs_free_one(broker, job);
     const char *ids[] = {"1"};
     enum weir_status status;
-    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, "by hand", &status, NULL), WEIR_OK);
-    CHECK_STATUS(weir_broker_kick_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(broker, ids, 1, "by hand", &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(broker, ids, 1, &status, NULL), WEIR_OK);
     CHECK_INT(attempts_of(broker, "1").count, ==, 0);
     weir_broker_close(broker);
 }

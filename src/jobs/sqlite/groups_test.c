@@ -5,6 +5,7 @@
 #include <weir/move.h>
 
 #include "jobs/sqlite/store.h"
+#include "support/changes.h"
 #include "support/consumer.h"
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
@@ -271,7 +272,7 @@ TEST(put_during, "a put during a run gives its group to the next run; the run co
         CHECK_INT(jobs_put(broker, "t", "-", &options), ==, 1);
         const char *id = "1";
         enum weir_status status;
-        CHECK_STATUS(weir_broker_bury_ids(broker, &id, 1, "why", &status, NULL), WEIR_OK);
+        CHECK_STATUS(change_bury(broker, &id, 1, "why", &status, NULL), WEIR_OK);
         CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_group, NULL, NULL), WEIR_OK);
         weir_broker_close(broker);
     }

@@ -7,6 +7,7 @@
 #include <weir/admin.h>
 
 #include "jobs/sqlite/store.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
@@ -70,9 +71,9 @@ TEST(lives, "a job has one identity over attempts, a lost lease, a burial, a kic
     jobs_wall_step(&clocks.wall, WEIR_SECONDS(3600));
     settle(broker, reserve(broker, "t", first), WEIRI_JOB_BURY);
     jobs_free_one(broker, lost);
-    CHECK_STATUS(weir_broker_kick_ids(broker, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(broker, &id, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_OK);
-    CHECK_STATUS(weir_broker_move_ids(broker, &id, 1, "other", &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_move(broker, &id, 1, "other", &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_OK);
     weir_broker_close(broker);
     broker = jobs_store_open_on("jobs.db", &clocks, "b");

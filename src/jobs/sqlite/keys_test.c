@@ -9,6 +9,7 @@
 #include <weir/admin.h>
 #include <weir/producer.h>
 
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
@@ -357,7 +358,7 @@ static void end_job(weir_broker *broker, int64_t number, enum weiri_job_event ev
         return;
     }
     if (event == WEIRI_JOB_SET_ASIDE) {
-        CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "why", &status, NULL), WEIR_OK);
+        CHECK_STATUS(change_bury(broker, &text, 1, "why", &status, NULL), WEIR_OK);
         return;
     }
     if (event == WEIRI_JOB_MOVED_AWAY) {

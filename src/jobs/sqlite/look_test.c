@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "jobs/sqlite/store.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -148,7 +149,7 @@ TEST(few_buried, "a list of the buried jobs of a tube does not walk the others")
     CHECK_STATUS(weir_broker_put(broker, "u", bodies, 2, NULL, NULL, NULL), WEIR_OK);
     const char *const ids[] = {"7", "4000", "5001"};
     enum weir_status statuses[3];
-    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 3, "why", statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(broker, ids, 3, "why", statuses, NULL), WEIR_OK);
     struct weir_job_filter filter = {0};
     filter.tube = "t";
     filter.state = WEIR_JOB_BURIED;

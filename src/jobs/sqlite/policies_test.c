@@ -6,6 +6,7 @@
 
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/store.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -116,14 +117,14 @@ TEST(archive, "a done job stays, in a state of its own, with its attempts, until
     CHECK_INT(jobs_put(broker, "t", "body", &options), ==, 2);
     static const char *const ids[] = {"1"};
     enum weir_status status;
-    CHECK_STATUS(weir_broker_kick_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(broker, ids, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_ESTATE);
-    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, NULL, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(broker, ids, 1, NULL, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_ESTATE);
     struct weiri_store *store = broker->store;
     CHECK_INT(weiri_repair_indexes(store->writer.db), ==, SQLITE_OK);
     CHECK_INT(counts_of(broker).archived, ==, 1);
-    CHECK_STATUS(weir_broker_remove_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_remove(broker, ids, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_OK);
     CHECK_INT(counts_of(broker).archived, ==, 0);
     CHECK_STATUS(weir_broker_peek_id(broker, "1", see, &seen, NULL), WEIR_ENOTFOUND);
@@ -277,12 +278,12 @@ TEST(late_kicked,
         enum weir_status status;
         char reason[WEIR_REASON_SIZE] = "";
         (void)snprintf(text, sizeof(text), "%" PRId64, jobs_put(broker, "t", "x", NULL));
-        CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, reasons[i], &status, NULL), WEIR_OK);
+        CHECK_STATUS(change_bury(broker, ids, 1, reasons[i], &status, NULL), WEIR_OK);
         CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
                      WEIR_OK);
         CHECK_STRING(reason, kept[i]);
         jobs_wall_step(&wall, WEIR_SECONDS(2000));
-        CHECK_STATUS(weir_broker_kick_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+        CHECK_STATUS(change_kick(broker, ids, 1, &status, NULL), WEIR_OK);
         size_t buried;
         CHECK_INT(work(broker, 10, &buried), ==, 1);
         CHECK_INT(buried, ==, 0);

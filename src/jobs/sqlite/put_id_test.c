@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "jobs/sqlite/put.h"
+#include "support/changes.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -123,7 +124,7 @@ static enum weir_status change_tube(weir_broker *broker, int64_t number, const c
     enum weir_status status = WEIR_EUSER;
     weiri_number_format(number, &id);
     const char *text = id.text;
-    CHECK_STATUS(weir_broker_move_ids(broker, &text, 1, tube, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_move(broker, &text, 1, tube, &status, NULL), WEIR_OK);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/changes.h"
 #include "support/jobs.h"
 
 #define MAX WEIR_FOREVER
@@ -301,7 +302,7 @@ TEST(remove, "jobs that are not running are removed; a malformed id removes noth
         const char *ids[] = {"2", "3", "4", malformed[i]};
         enum weir_status statuses[4] = {WEIR_EAGAIN, WEIR_EAGAIN, WEIR_EAGAIN, WEIR_EAGAIN};
         struct weir_error error;
-        CHECK_STATUS(weir_broker_remove_ids(broker, ids, 4, statuses, &error), WEIR_EINVAL);
+        CHECK_STATUS(change_remove(broker, ids, 4, statuses, &error), WEIR_EINVAL);
         for (size_t j = 0; j < 4; j++) {
             CHECK_STATUS(statuses[j], WEIR_EAGAIN);
         }
@@ -313,7 +314,7 @@ TEST(remove, "jobs that are not running are removed; a malformed id removes noth
     CHECK_COUNTS(broker, "t", 0, 0, 1, 0);
     CHECK_COUNTS(broker, "u", 0, 0, 0, 0);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 0);
-    CHECK_STATUS(weir_broker_remove_ids(broker, NULL, 0, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(change_remove(broker, NULL, 0, NULL, NULL), WEIR_OK);
     jobs_free_one(broker, running);
     jobs_free_one(broker, buried);
     weir_broker_close(broker);

@@ -9,6 +9,7 @@
 #include <weir/context.h>
 
 #include "conformance/jobs/place.h"
+#include "support/changes.h"
 
 /* What the conformance tests of brokers share: consumers of a place, and looks at its jobs. */
 
@@ -140,7 +141,7 @@ static inline size_t place_remove(const struct place *place, const struct weir_j
 {
     const char *text = id->text;
     enum weir_status removed;
-    CHECK_STATUS(weir_broker_remove_ids(place->broker, &text, 1, &removed, NULL), WEIR_OK);
+    CHECK_STATUS(change_remove(place->broker, &text, 1, &removed, NULL), WEIR_OK);
     return removed == WEIR_OK;
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Keys of jobs, on every broker that has them: what a put does at each state of the older job. */
 #include "conformance/jobs/brokers.h"
+#include "support/changes.h"
 
 #define HOUR WEIR_SECONDS(3600)
 
@@ -252,8 +253,7 @@ TEST_BROKERS(released, "a key is free once its job is done, removed or buried, a
         } else if (i == 2) {
             consume_by(&place, WEIR_ESTOP);
         } else {
-            CHECK_STATUS(weir_broker_bury_ids(place.broker, &text, 1, "why", &status, NULL),
-                         WEIR_OK);
+            CHECK_STATUS(change_bury(place.broker, &text, 1, "why", &status, NULL), WEIR_OK);
             CHECK_STATUS(status, WEIR_OK);
         }
     }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Puts, ids, order and counts, on every broker. */
 #include "conformance/jobs/brokers.h"
+#include "support/changes.h"
 
 TEST_BROKERS(has_an_id, "each job that is put has an id of its own, by which it is found")
 {
@@ -30,7 +31,7 @@ TEST_BROKERS(has_an_id, "each job that is put has an id of its own, by which it 
                  WEIR_EINVAL);
     const char *bad[] = {ids[0].text, "no id"};
     enum weir_status statuses[2];
-    CHECK_STATUS(weir_broker_remove_ids(place.broker, bad, 2, statuses, &error), WEIR_EINVAL);
+    CHECK_STATUS(change_remove(place.broker, bad, 2, statuses, &error), WEIR_EINVAL);
     CHECK_PLACE(&place, 0, 2 * place.copies, 0, 0);
     place_close(&place);
 }

@@ -4,6 +4,7 @@
 #include <weir/policy.h>
 
 #include "conformance/jobs/brokers.h"
+#include "support/changes.h"
 
 #define HOUR WEIR_SECONDS(3600)
 
@@ -52,17 +53,17 @@ TEST_BROKERS(sets_aside, "a job that waits is buried by its id, a buried one is 
     CHECK_INT(why_of(&place, &ids[0]), ==, WEIR_WHY_WORKER);
     CHECK_INT(why_of(&place, &ids[1]), ==, WEIR_WHY_TIME);
     const char *texts[] = {ids[0].text, ids[1].text};
-    CHECK_STATUS(weir_broker_kick_ids(place.broker, texts, 2, statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(place.broker, texts, 2, statuses, NULL), WEIR_OK);
     CHECK_STATUS(statuses[0], WEIR_ESTATE);
     CHECK_STATUS(statuses[1], WEIR_ESTATE);
-    CHECK_STATUS(weir_broker_bury_ids(place.broker, texts, 2, "why not", statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(place.broker, texts, 2, "why not", statuses, NULL), WEIR_OK);
     CHECK_STATUS(statuses[0], WEIR_OK);
     CHECK_STATUS(statuses[1], WEIR_OK);
     CHECK_PLACE(&place, 0, 0, 0, 2 * place.copies);
     CHECK_INT(why_of(&place, &ids[1]), ==, WEIR_WHY_BURIED);
-    CHECK_STATUS(weir_broker_bury_ids(place.broker, texts, 1, NULL, statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(place.broker, texts, 1, NULL, statuses, NULL), WEIR_OK);
     CHECK_STATUS(statuses[0], WEIR_ESTATE);
-    CHECK_STATUS(weir_broker_kick_ids(place.broker, texts, 1, statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(place.broker, texts, 1, statuses, NULL), WEIR_OK);
     CHECK_STATUS(statuses[0], WEIR_OK);
     CHECK_PLACE(&place, 0, place.copies, 0, place.copies);
     CHECK_INT(place_remove(&place, &ids[0]), ==, 1);
@@ -84,11 +85,11 @@ static void touch_during(weir_context *context, struct runs *runs)
     weir_broker *broker = busy->place->broker;
     enum weir_status status;
     (void)context;
-    CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "why not", &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(broker, &text, 1, "why not", &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_EBUSY);
-    CHECK_STATUS(weir_broker_kick_ids(broker, &text, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(broker, &text, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_EBUSY);
-    CHECK_STATUS(weir_broker_remove_ids(broker, &text, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_remove(broker, &text, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_EBUSY);
 }
 
@@ -105,9 +106,9 @@ TEST_BROKERS(busy, "a job that runs is not buried, kicked or removed, and one th
     CHECK_INT(runs.count, ==, 1);
     CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, 1);
     const char *text = busy.id.text;
-    CHECK_STATUS(weir_broker_bury_ids(place.broker, &text, 1, NULL, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_bury(place.broker, &text, 1, NULL, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_kick_ids(place.broker, &text, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(change_kick(place.broker, &text, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_ENOTFOUND);
     CHECK_INT(place_remove(&place, &busy.id), ==, 0);
     CHECK_PLACE(&place, 0, 0, 0, 0);
@@ -118,8 +119,7 @@ static void move_refused(struct place *place)
 {
     const char *text = "1";
     enum weir_status status;
-    CHECK_STATUS(weir_broker_move_ids(place->broker, &text, 1, place->more[0], &status, NULL),
-                 WEIR_ENOTSUP);
+    CHECK_STATUS(change_move(place->broker, &text, 1, place->more[0], &status, NULL), WEIR_ENOTSUP);
 }
 
 TEST_BROKERS(changes_tubes, "jobs that wait go to another tube and keep all but that")
@@ -136,9 +136,8 @@ TEST_BROKERS(changes_tubes, "jobs that wait go to another tube and keep all but 
     place_put(&place, "job", &options, &ids[0]);
     place_put(&place, "other", NULL, &ids[1]);
     const char *texts[] = {ids[0].text, ids[1].text};
-    CHECK_STATUS(weir_broker_bury_ids(place.broker, &texts[1], 1, "why", statuses, NULL), WEIR_OK);
-    CHECK_STATUS(weir_broker_move_ids(place.broker, texts, 2, place.more[0], statuses, NULL),
-                 WEIR_OK);
+    CHECK_STATUS(change_bury(place.broker, &texts[1], 1, "why", statuses, NULL), WEIR_OK);
+    CHECK_STATUS(change_move(place.broker, texts, 2, place.more[0], statuses, NULL), WEIR_OK);
     CHECK_STATUS(statuses[0], WEIR_OK);
     CHECK_STATUS(statuses[1], WEIR_OK);
     CHECK_PLACE(&place, 0, 0, 0, 0);
@@ -152,8 +151,7 @@ TEST_BROKERS(changes_tubes, "jobs that wait go to another tube and keep all but 
         struct weir_job_id second;
         place_put(&place, "second", &options, &second);
         texts[0] = second.text;
-        CHECK_STATUS(weir_broker_move_ids(place.broker, texts, 1, place.more[0], statuses, NULL),
-                     WEIR_OK);
+        CHECK_STATUS(change_move(place.broker, texts, 1, place.more[0], statuses, NULL), WEIR_OK);
         CHECK_STATUS(statuses[0], WEIR_EBUSY);
         CHECK_INT(place_remove(&place, &second), ==, 1);
     }

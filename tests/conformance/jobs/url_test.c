@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "conformance/jobs/place.h"
+#include "support/changes.h"
 
 /* Runs each case of a suite for the broker of a URL. */
 static void run_suite(const char *suite, const char *url)
@@ -58,7 +59,7 @@ static void others_put(struct others *others)
                      WEIR_OK);
         CHECK_STATUS(weir_broker_put(broker, other_tubes[i], bodies, 2, &urgent, ids, NULL),
                      WEIR_OK);
-        CHECK_STATUS(weir_broker_bury_ids(broker, &text, 1, "why", &buried, NULL), WEIR_OK);
+        CHECK_STATUS(change_bury(broker, &text, 1, "why", &buried, NULL), WEIR_OK);
     }
     CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
 }

@@ -3,6 +3,7 @@
 #include <weir/admin.h>
 
 #include "conformance/store/bad_store.h"
+#include "support/changes.h"
 
 /* Bad input to the functions of weir/admin.h. */
 
@@ -26,60 +27,97 @@
         return name(w->broker, ids, count);                                                        \
     }
 
-CHANGE(remove_jobs, weir_broker_remove_ids(broker, ids, count, statuses, told))
-CHANGE(kick_jobs, weir_broker_kick_ids(broker, ids, count, statuses, told))
-CHANGE(bury_jobs, weir_broker_bury_ids(broker, ids, count, "by hand", statuses, told))
-CHANGE(move_jobs, weir_broker_move_ids(broker, ids, count, "u", statuses, told))
+CHANGE(remove_jobs, change_remove(broker, ids, count, statuses, told))
+CHANGE(kick_jobs, change_kick(broker, ids, count, statuses, told))
+CHANGE(bury_jobs, change_bury(broker, ids, count, "by hand", statuses, told))
+CHANGE(move_jobs, change_move(broker, ids, count, "u", statuses, told))
 
-WRITER_ROWS(weir_broker_remove_ids, remove_jobs_on)
-IDS_ROWS(weir_broker_remove_ids, remove_jobs_ids)
-WRITER_ROWS(weir_broker_kick_ids, kick_jobs_on)
-IDS_ROWS(weir_broker_kick_ids, kick_jobs_ids)
-WRITER_ROWS(weir_broker_bury_ids, bury_jobs_on)
-IDS_ROWS(weir_broker_bury_ids, bury_jobs_ids)
-WRITER_ROWS(weir_broker_move_ids, move_jobs_on)
-IDS_ROWS(weir_broker_move_ids, move_jobs_ids)
+static enum weir_status (*const changes_on[])(struct world *w, weir_broker *broker) = {
+    remove_jobs_on, kick_jobs_on, bury_jobs_on, move_jobs_on};
+static enum weir_status (*const changes_ids[])(struct world *w, const char *const *ids,
+                                               size_t count) = {remove_jobs_ids, kick_jobs_ids,
+                                                                bury_jobs_ids, move_jobs_ids};
+
+/* All of them; each says what the first one says. */
+static enum weir_status change_on(struct world *w, weir_broker *broker)
+{
+    enum weir_status status = changes_on[0](w, broker);
+    for (size_t i = 1; i < sizeof(changes_on) / sizeof(changes_on[0]); i++) {
+        CHECK_STATUS(changes_on[i](w, broker), status);
+    }
+    return status;
+}
+
+static enum weir_status change_ids(struct world *w, const char *const *ids, size_t count)
+{
+    enum weir_status status = changes_ids[0](w, ids, count);
+    for (size_t i = 1; i < sizeof(changes_ids) / sizeof(changes_ids[0]); i++) {
+        CHECK_STATUS(changes_ids[i](w, ids, count), status);
+    }
+    return status;
+}
+
+WRITER_ROWS(weir_broker_change, change_on)
+IDS_ROWS(weir_broker_change, change_ids)
 
 static const char *const ready[] = {"4"};
 
-ROW(weir_broker_remove_ids, ret_statuses, null, WEIR_EINVAL)
-{
-    return tell(weir_broker_remove_ids(w->broker, ready, 1, NULL, told));
-}
-
-ROW(weir_broker_kick_ids, ret_statuses, null, WEIR_EINVAL)
-{
-    return tell(weir_broker_kick_ids(w->broker, ready, 1, NULL, told));
-}
-
-ROW(weir_broker_bury_ids, ret_statuses, null, WEIR_EINVAL)
-{
-    return tell(weir_broker_bury_ids(w->broker, ready, 1, "by hand", NULL, told));
-}
-
-ROW(weir_broker_bury_ids, reason, null, WEIR_OK)
+static enum weir_status change_by(struct world *w, const struct weir_change *change)
 {
     enum weir_status result = WEIR_EUSER;
-    CHECK_STATUS(tell(weir_broker_bury_ids(w->broker, ready, 1, NULL, &result, told)), WEIR_OK);
-    return result;
+    enum weir_status status = tell(weir_broker_change(w->broker, change, ready, 1, &result, told));
+    CHECK(status == WEIR_OK || result == WEIR_EUSER);
+    return status == WEIR_OK ? result : status;
 }
 
-ROW(weir_broker_move_ids, ret_statuses, null, WEIR_EINVAL)
+ROW(weir_broker_change, change, null, WEIR_EINVAL)
 {
-    return tell(weir_broker_move_ids(w->broker, ready, 1, "u", NULL, told));
+    return change_by(w, NULL);
+}
+
+ROW(weir_broker_change, change, kind, WEIR_EINVAL)
+{
+    static const int kinds[] = {-1, 0, WEIR_CHANGE_MOVE + 1};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const struct weir_change change = {.kind = (enum weir_change_kind)kinds[i], .tube = "u"};
+        CHECK_STATUS(change_by(w, &change), WEIR_EINVAL);
+        check_says("change->kind is");
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_broker_change, ret_statuses, null, WEIR_EINVAL)
+{
+    return tell(change_remove(w->broker, ready, 1, NULL, told));
+}
+
+ROW(weir_broker_change, change, reason, WEIR_OK)
+{
+    return change_by(w, &(struct weir_change){.kind = WEIR_CHANGE_BURY});
 }
 
 static enum weir_status move_to(struct world *w, const char *tube)
 {
-    enum weir_status result = WEIR_EUSER;
-    enum weir_status status = tell(weir_broker_move_ids(w->broker, ready, 1, tube, &result, told));
-    CHECK_STATUS(result, WEIR_EUSER);
-    return status;
+    return change_by(w, &(struct weir_change){.kind = WEIR_CHANGE_MOVE, .tube = tube});
 }
 
-TUBE_ROWS(weir_broker_move_ids, move_to)
+ROW(weir_broker_change, change, tube, WEIR_EINVAL)
+{
+    CHECK_STATUS(move_to(w, NULL), WEIR_EINVAL);
+    for (size_t i = 0; i < sizeof(bad_tubes) / sizeof(bad_tubes[0]); i++) {
+        CHECK_STATUS(move_to(w, bad_tubes[i].name), WEIR_EINVAL);
+        check_says(bad_tubes[i].says);
+    }
+    return WEIR_EINVAL;
+}
 
-CLUSTER_ROWS(weir_broker_move_ids, move_jobs_on)
+ROW(weir_broker_change, change, large_tube, WEIR_ETOOBIG)
+{
+    char name[WEIR_TUBE_SIZE_MAX + 2];
+    return move_to(w, fill(name, sizeof(name)));
+}
+
+CLUSTER_ROWS(weir_broker_change, move_jobs_on)
 
 static enum weir_status pause_on(struct world *w, weir_broker *broker)
 {
