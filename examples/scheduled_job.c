@@ -55,7 +55,9 @@ static enum weir_status run(weir_broker *broker, struct report *report, struct w
         status = weir_consumer_wait(report->consumer, WEIR_FOREVER, error);
     }
     weir_consumer_free(report->consumer);
-    return status == WEIR_OK ? weir_broker_schedule_remove(broker, "report", error) : status;
+    return status == WEIR_OK
+               ? weir_broker_schedule_change(broker, "report", WEIR_SCHEDULE_REMOVE, NULL, error)
+               : status;
 }
 
 int main(void)

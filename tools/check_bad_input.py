@@ -53,6 +53,7 @@ FAULTS = {
     "struct weir_body": ["no_bytes", "too_big"],
     "const struct weir_body *": ["null", "no_bytes", "too_big"],
     "enum weir_job_state": ["unknown"],
+    "enum weir_schedule_change": ["unknown"],
 }
 # In libweir-jobs, by the name of a parameter.
 NAMED_FAULTS = {

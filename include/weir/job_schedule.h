@@ -102,30 +102,27 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_put(
     weir_broker *broker, const struct weir_job_schedule_options *options,
     struct weir_error *ret_error);
 
-/** Removes a schedule. Jobs that it put stay. Errors: WEIR_EINVAL, WEIR_ENOTFOUND, WEIR_ENOTSUP,
- * WEIR_EACCESS (read-only), those of the storage. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_remove(weir_broker *broker,
+/** What weir_broker_schedule_change() does with a schedule. */
+enum weir_schedule_change {
+    /** Removes it. Jobs that it put stay. */
+    WEIR_SCHEDULE_REMOVE = 1,
+    /** Pauses it. Its firings pass without a job, and are counted as skipped when it is resumed. */
+    WEIR_SCHEDULE_PAUSE,
+    /** Resumes it, paused or not, with its first firing from now on: also one whose next firing is
+     * far away because the clock was wrong for a while. */
+    WEIR_SCHEDULE_RESUME,
+    /** Puts a job of it to run at once, whether or not it is paused or its last job has ended. Its
+     * firings stay as they are. */
+    WEIR_SCHEDULE_RUN
+};
+
+/** Changes a schedule. ret_id, which may be NULL, receives the job of a RUN. Errors: WEIR_EINVAL
+ * (name, kind), WEIR_ENOTFOUND, WEIR_ENOTSUP, WEIR_EACCESS (read-only), those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_change(weir_broker *broker,
                                                                      const char *name,
+                                                                     enum weir_schedule_change kind,
+                                                                     struct weir_job_id *ret_id,
                                                                      struct weir_error *ret_error);
-
-/** Pauses a schedule. Its firings pass without a job, and are counted as skipped when it is
- * resumed. Errors: as weir_broker_schedule_remove(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_pause(weir_broker *broker,
-                                                                    const char *name,
-                                                                    struct weir_error *ret_error);
-
-/** Resumes a schedule, paused or not, with its first firing from now on: also one whose next firing
- * is far away because the clock was wrong for a while. Errors: as weir_broker_schedule_remove(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_resume(weir_broker *broker,
-                                                                     const char *name,
-                                                                     struct weir_error *ret_error);
-
-/** Puts a job of a schedule to run at once, whether or not it is paused or its last job has ended.
- * Its firings stay as they are. ret_id may be NULL. Errors: as weir_broker_schedule_remove(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_run(weir_broker *broker,
-                                                                  const char *name,
-                                                                  struct weir_job_id *ret_id,
-                                                                  struct weir_error *ret_error);
 
 /** Receives one schedule. */
 typedef int weir_job_schedule_fn(const struct weir_job_schedule *schedule, void *arg);

@@ -142,9 +142,9 @@ static enum weir_status make_schedules(struct demo *demo)
         options.flags = WEIR_SCHEDULE_NO_OVERLAP;
         status = weir_broker_schedule_put(demo->store.broker, &options, &demo->error);
     }
-    return status == WEIR_OK
-               ? weir_broker_schedule_pause(demo->store.broker, "yearly", &demo->error)
-               : status;
+    return status == WEIR_OK ? weir_broker_schedule_change(demo->store.broker, "yearly",
+                                                           WEIR_SCHEDULE_PAUSE, NULL, &demo->error)
+                             : status;
 }
 
 /* Jobs in every state but reserved, which the worker of mails makes. */

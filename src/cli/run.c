@@ -118,8 +118,8 @@ static void follow_entries(struct run *run, const struct setup *before)
             setup_find(setup, SECTION_SCHEDULE, section->title) != NULL) {
             continue;
         }
-        enum weir_status status =
-            weir_broker_schedule_remove(run->store.broker, section->title, &error);
+        enum weir_status status = weir_broker_schedule_change(run->store.broker, section->title,
+                                                              WEIR_SCHEDULE_REMOVE, NULL, &error);
         if (status != WEIR_OK && status != WEIR_ENOTFOUND) {
             fail(run, report_status(status, quote(section->title).text, &error));
         }

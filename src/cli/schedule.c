@@ -192,21 +192,9 @@ static int ls(struct schedule *schedule, const struct arguments *arguments)
 
 /* --- changes --- */
 
-static enum weir_status run_one(weir_broker *broker, const char *name, struct weir_error *error)
-{
-    struct weir_job_id id;
-    enum weir_status status = weir_broker_schedule_run(broker, name, &id, error);
-    if (status == WEIR_OK && (puts(id.text) < 0 || fflush(stdout) != 0)) {
-        (void)table_refuse();
-    }
-    return status;
-}
-
 /* Makes a change of each schedule that is named; one that fails does not keep the others from it.
  */
-static int change(const struct arguments *arguments,
-                  enum weir_status (*fn)(weir_broker *broker, const char *name,
-                                         struct weir_error *error))
+static int change(const struct arguments *arguments, enum weir_schedule_change change)
 {
     struct store store;
     int code =
@@ -217,9 +205,13 @@ static int change(const struct arguments *arguments,
     code = store_open(&store, arguments, STORE_ALTER);
     for (size_t i = 1; i < arguments->count && store.broker != NULL; i++) {
         struct weir_error error = {0};
-        enum weir_status status = fn(store.broker, arguments->operands[i], &error);
+        struct weir_job_id id;
+        enum weir_status status =
+            weir_broker_schedule_change(store.broker, arguments->operands[i], change, &id, &error);
         if (status != WEIR_OK) {
             code = refuse(status, arguments->operands[i], &error);
+        } else if (change == WEIR_SCHEDULE_RUN && (puts(id.text) < 0 || fflush(stdout) != 0)) {
+            (void)table_refuse();
         }
     }
     store_close(&store);
@@ -231,11 +223,11 @@ static int act(struct arguments *arguments, void *arg)
     struct schedule *schedule = arg;
     static const struct {
         const char *name;
-        enum weir_status (*fn)(weir_broker *broker, const char *name, struct weir_error *error);
-    } changes[] = {{"rm", weir_broker_schedule_remove},
-                   {"pause", weir_broker_schedule_pause},
-                   {"resume", weir_broker_schedule_resume},
-                   {"run", run_one}};
+        enum weir_schedule_change change;
+    } changes[] = {{"rm", WEIR_SCHEDULE_REMOVE},
+                   {"pause", WEIR_SCHEDULE_PAUSE},
+                   {"resume", WEIR_SCHEDULE_RESUME},
+                   {"run", WEIR_SCHEDULE_RUN}};
     const char *action = arguments->count > 0 ? arguments->operands[0] : "";
     if (strcmp(action, "add") == 0) {
         return schedule->json ? report(EX_USAGE, "--json: expected it beside ls")
@@ -252,7 +244,7 @@ static int act(struct arguments *arguments, void *arg)
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         if (strcmp(action, changes[i].name) == 0) {
             return schedule->json ? report(EX_USAGE, "--json: expected it beside ls")
-                                  : change(arguments, changes[i].fn);
+                                  : change(arguments, changes[i].change);
         }
     }
     return report(EX_USAGE, "%s: expected one of add, ls, rm, pause, resume, run",

@@ -162,15 +162,15 @@ void api_schedule_put(const struct api *api, const struct request *request, stru
 }
 
 static void change(const struct api *api, const struct request *request, struct reply *reply,
-                   enum weir_status (*fn)(weir_broker *broker, const char *name,
-                                          struct weir_error *error))
+                   enum weir_schedule_change change)
 {
     struct weir_error error = {0};
     const char *name = request->target.segments[3];
     json_t *object = read_object(request, no_fields, reply);
     if (object != NULL) {
-        enum weir_status status = fn(api->broker, name, &error);
-        if (status == WEIR_OK && fn == weir_broker_schedule_remove) {
+        enum weir_status status =
+            weir_broker_schedule_change(api->broker, name, change, NULL, &error);
+        if (status == WEIR_OK && change == WEIR_SCHEDULE_REMOVE) {
             reply_json(reply, 200, json_pack("{s:s, s:b}", "schedule", name, "removed", 1));
         } else if (status == WEIR_OK) {
             show(api, name, reply);
@@ -181,27 +181,22 @@ static void change(const struct api *api, const struct request *request, struct 
     json_decref(object);
 }
 
-static enum weir_status run(weir_broker *broker, const char *name, struct weir_error *error)
-{
-    return weir_broker_schedule_run(broker, name, NULL, error);
-}
-
 void api_schedule_rm(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, weir_broker_schedule_remove);
+    change(api, request, reply, WEIR_SCHEDULE_REMOVE);
 }
 
 void api_schedule_pause(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, weir_broker_schedule_pause);
+    change(api, request, reply, WEIR_SCHEDULE_PAUSE);
 }
 
 void api_schedule_resume(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, weir_broker_schedule_resume);
+    change(api, request, reply, WEIR_SCHEDULE_RESUME);
 }
 
 void api_schedule_run(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, run);
+    change(api, request, reply, WEIR_SCHEDULE_RUN);
 }

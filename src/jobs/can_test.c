@@ -161,7 +161,8 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
         break;
     case WEIR_CAN_SCHEDULES:
         CHECK_STATUS(weir_broker_schedule_put(broker, &schedule, NULL), WEIR_ENOTSUP);
-        CHECK_STATUS(weir_broker_schedule_run(broker, "s", NULL, error), WEIR_ENOTSUP);
+        CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RUN, NULL, error),
+                     WEIR_ENOTSUP);
         break;
     case WEIR_CAN_POLICIES:
         CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_ENOTSUP);

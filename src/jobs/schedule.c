@@ -140,37 +140,27 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
     return status;
 }
 
-static enum weir_status change(weir_broker *broker, const char *name, enum weiri_edit_kind kind,
-                               struct weir_job_id *ret_id, struct weir_error *ret_error)
+enum weir_status weir_broker_schedule_change(weir_broker *broker, const char *name,
+                                             enum weir_schedule_change kind,
+                                             struct weir_job_id *ret_id,
+                                             struct weir_error *ret_error)
 {
-    const struct weiri_edit edit = {.kind = kind, .name = name, .ret_id = ret_id};
+    static const enum weiri_edit_kind kinds[] = {[WEIR_SCHEDULE_REMOVE] = WEIRI_SCHEDULE_REMOVE,
+                                                 [WEIR_SCHEDULE_PAUSE] = WEIRI_SCHEDULE_PAUSE,
+                                                 [WEIR_SCHEDULE_RESUME] = WEIRI_SCHEDULE_RESUME,
+                                                 [WEIR_SCHEDULE_RUN] = WEIRI_SCHEDULE_RUN};
     enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(SCHEDULES),
                                                      "name", name != NULL, ret_error);
-    return status == WEIR_OK ? broker->ops->edit(broker->store, &edit, ret_error) : status;
-}
-
-enum weir_status weir_broker_schedule_remove(weir_broker *broker, const char *name,
-                                             struct weir_error *ret_error)
-{
-    return change(broker, name, WEIRI_SCHEDULE_REMOVE, NULL, ret_error);
-}
-
-enum weir_status weir_broker_schedule_pause(weir_broker *broker, const char *name,
-                                            struct weir_error *ret_error)
-{
-    return change(broker, name, WEIRI_SCHEDULE_PAUSE, NULL, ret_error);
-}
-
-enum weir_status weir_broker_schedule_resume(weir_broker *broker, const char *name,
-                                             struct weir_error *ret_error)
-{
-    return change(broker, name, WEIRI_SCHEDULE_RESUME, NULL, ret_error);
-}
-
-enum weir_status weir_broker_schedule_run(weir_broker *broker, const char *name,
-                                          struct weir_job_id *ret_id, struct weir_error *ret_error)
-{
-    return change(broker, name, WEIRI_SCHEDULE_RUN, ret_id, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if ((int)kind < WEIR_SCHEDULE_REMOVE || (int)kind > WEIR_SCHEDULE_RUN) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "kind is %d: expected one of 1 to %d", (int)kind,
+                          (int)WEIR_SCHEDULE_RUN);
+    }
+    const struct weiri_edit edit = {
+        .kind = kinds[kind], .name = name, .ret_id = kind == WEIR_SCHEDULE_RUN ? ret_id : NULL};
+    return broker->ops->edit(broker->store, &edit, ret_error);
 }
 
 enum weir_status weir_broker_schedules(weir_broker *broker, const char *name,

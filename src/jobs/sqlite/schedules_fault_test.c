@@ -119,7 +119,8 @@ TEST(full, "on a full disk no schedule fires, other jobs run, and it fires once 
     /* Consumers do not spin. */
     CHECK_INT(exchange.next_in_ns, ==, WEIR_SECONDS(1));
     CHECK_INT(see(broker, "s").fired, ==, 0);
-    CHECK_STATUS(weir_broker_schedule_run(broker, "s", NULL, NULL), WEIR_ENOSPACE);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RUN, NULL, NULL),
+                 WEIR_ENOSPACE);
     CHECK_INT(unlink("disk/filler"), ==, 0);
     job = jobs_reserve_one(broker, "t");
     CHECK_INT(job->job.body_size, ==, sizeof(body));
@@ -148,7 +149,8 @@ TEST(damaged, "rows that no schedule has are damage, and end nothing but what ne
         CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_ECORRUPT);
         (void)jobs_put(broker, "u", "x", NULL);
         jobs_free_one(broker, jobs_reserve_one(broker, "u"));
-        CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_ECORRUPT);
+        CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_PAUSE, NULL, NULL),
+                     WEIR_ECORRUPT);
         weir_broker_close(broker);
     }
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
@@ -186,7 +188,8 @@ TEST_OOM(lacks_memory, "calls without memory change nothing")
             CHECK_INT(exchange.reserved_count, ==, 1);
             weiri_reservations_free(&broker->config.allocator, &exchange.reserved);
         }
-        (void)CHECK_OR_OOM(weir_broker_schedule_resume(broker, "s", NULL));
+        (void)CHECK_OR_OOM(
+            weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RESUME, NULL, NULL));
     }
     weir_broker_close(broker);
 }
@@ -219,12 +222,15 @@ TEST(consumers,
     schedule.interval_ns = WEIR_MS(100);
     CHECK_STATUS(weir_broker_schedule_put(scene.broker, &schedule, NULL), WEIR_OK);
     wait_for_runs(&scene, (int)fired + 2);
-    CHECK_STATUS(weir_broker_schedule_pause(scene.broker, "s", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(scene.broker, "s", WEIR_SCHEDULE_PAUSE, NULL, NULL),
+                 WEIR_OK);
     fired = see(scene.broker, "s").fired;
     wait_for_runs(&scene, (int)fired);
-    CHECK_STATUS(weir_broker_schedule_resume(scene.broker, "s", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(scene.broker, "s", WEIR_SCHEDULE_RESUME, NULL, NULL),
+                 WEIR_OK);
     wait_for_runs(&scene, (int)fired + 2);
-    CHECK_STATUS(weir_broker_schedule_run(scene.broker, "s", NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(scene.broker, "s", WEIR_SCHEDULE_RUN, NULL, NULL),
+                 WEIR_OK);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&scene);
     scene_close(&scene);

@@ -174,7 +174,8 @@ TEST(missed, "firings that pass without a consumer are handled as the policy say
         CHECK_INT(seen.fired, ==, rows[i].count);
         CHECK_INT(seen.skipped, ==, rows[i].skipped);
         CHECK_INT(seen.next_ns, ==, start + 11 * MINUTE);
-        CHECK_STATUS(weir_broker_schedule_remove(broker, "s", NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_REMOVE, NULL, NULL),
+                     WEIR_OK);
     }
     weir_broker_close(broker);
 }
@@ -280,13 +281,15 @@ TEST(paused, "a paused schedule puts no job, and goes on in step when it is resu
     int64_t times[4];
     struct weir_job_schedule_options options = every("s", 10 * MINUTE);
     add(broker, &options);
-    CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_PAUSE, NULL, NULL),
+                 WEIR_OK);
     add(broker, &options);
     pass(35 * MINUTE);
     CHECK_INT(work(broker, "t", times, 4), ==, 0);
     CHECK_INT(see(broker, "s").is_paused, ==, 1);
     uint32_t mark = broker->ops->mark(broker->store, "t");
-    CHECK_STATUS(weir_broker_schedule_resume(broker, "s", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RESUME, NULL, NULL),
+                 WEIR_OK);
     CHECK_INT(broker->ops->mark(broker->store, "t"), !=, mark); /* consumers are woken */
     struct seen seen = see(broker, "s");
     CHECK_INT(seen.is_paused, ==, 0);
@@ -310,7 +313,8 @@ TEST(clock, "a clock that is set back fires nothing again; resuming follows it")
     jobs_wall_step(&clocks.wall, -30 * MINUTE);
     CHECK_INT(work(broker, "t", times, 4), ==, 0);
     CHECK_INT(see(broker, "s").next_ns, ==, start + 2 * MINUTE);
-    CHECK_STATUS(weir_broker_schedule_resume(broker, "s", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RESUME, NULL, NULL),
+                 WEIR_OK);
     CHECK_INT(see(broker, "s").next_ns, ==, start - 28 * MINUTE);
     weir_broker_close(broker);
 }
@@ -323,8 +327,9 @@ TEST(run_now, "a run puts a job at once and leaves the firings as they are")
     struct weir_job_id id;
     int64_t times[4];
     add(broker, &options);
-    CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_OK);
-    CHECK_STATUS(weir_broker_schedule_run(broker, "s", &id, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_PAUSE, NULL, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RUN, &id, NULL), WEIR_OK);
     struct seen seen = see(broker, "s");
     CHECK_INT(seen.last_job, ==, strtoll(id.text, NULL, 10));
     CHECK_INT(seen.fired, ==, 1);
@@ -388,7 +393,8 @@ TEST(unreadable, "an expression that cannot be read any more pauses its schedule
     CHECK_INT(seen.is_paused, ==, 1);
     CHECK(strstr(seen.problem, "Europe/Nowhere") != NULL);
     struct weir_error error;
-    CHECK_STATUS(weir_broker_schedule_resume(broker, "s", &error), WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RESUME, NULL, &error),
+                 WEIR_ENOTFOUND);
     CHECK(strstr(error.text, "Europe/Nowhere") != NULL);
     options = every("s", 0);
     options.cron = "* * * * *";

@@ -52,10 +52,14 @@ static void refused(struct place *place)
     struct seen seen = {.count = 0};
     const char *name = place->more[0];
     CHECK_STATUS(weir_broker_schedule_put(place->broker, &options, NULL), WEIR_ENOTSUP);
-    CHECK_STATUS(weir_broker_schedule_remove(place->broker, name, NULL), WEIR_ENOTSUP);
-    CHECK_STATUS(weir_broker_schedule_pause(place->broker, name, NULL), WEIR_ENOTSUP);
-    CHECK_STATUS(weir_broker_schedule_resume(place->broker, name, NULL), WEIR_ENOTSUP);
-    CHECK_STATUS(weir_broker_schedule_run(place->broker, name, NULL, NULL), WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_schedule_change(place->broker, name, WEIR_SCHEDULE_REMOVE, NULL, NULL),
+                 WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_schedule_change(place->broker, name, WEIR_SCHEDULE_PAUSE, NULL, NULL),
+                 WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_schedule_change(place->broker, name, WEIR_SCHEDULE_RESUME, NULL, NULL),
+                 WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_schedule_change(place->broker, name, WEIR_SCHEDULE_RUN, NULL, NULL),
+                 WEIR_ENOTSUP);
     CHECK_STATUS(weir_broker_schedules(place->broker, NULL, keep_schedule, &seen, NULL),
                  WEIR_ENOTSUP);
 }
@@ -67,7 +71,9 @@ static bool open_schedules(struct place *place, enum place_kind kind)
 
 static void forget(const struct place *place)
 {
-    CHECK_STATUS(weir_broker_schedule_remove(place->broker, place->more[0], NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(place->broker, place->more[0], WEIR_SCHEDULE_REMOVE,
+                                             NULL, NULL),
+                 WEIR_OK);
 }
 
 /* Runs one job of the tube, however many come. */
@@ -113,7 +119,9 @@ TEST_BROKERS(keeps,
     forget(&place);
     CHECK_STATUS(weir_broker_schedules(place.broker, place.more[0], keep_schedule, &first, NULL),
                  WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_schedule_remove(place.broker, place.more[0], NULL), WEIR_ENOTFOUND);
+    CHECK_STATUS(
+        weir_broker_schedule_change(place.broker, place.more[0], WEIR_SCHEDULE_REMOVE, NULL, NULL),
+        WEIR_ENOTFOUND);
     place_close(&place);
 }
 
@@ -157,17 +165,23 @@ TEST_BROKERS(pauses,
     struct weir_job_schedule_options options = options_of(&place);
     options.interval_ns = WEIR_MS(100);
     put_schedule(&place, &options);
-    CHECK_STATUS(weir_broker_schedule_pause(place.broker, place.more[0], NULL), WEIR_OK);
+    CHECK_STATUS(
+        weir_broker_schedule_change(place.broker, place.more[0], WEIR_SCHEDULE_PAUSE, NULL, NULL),
+        WEIR_OK);
     CHECK_INT(see(&place).schedule.is_paused, ==, 1);
     uint64_t fired = see(&place).schedule.fired;
     place_let_pass(WEIR_MS(250));
     place_consume(&place, &runs, 1, 1, 0);
     CHECK_INT(runs.count, ==, 0);
-    CHECK_STATUS(weir_broker_schedule_run(place.broker, place.more[0], &id, NULL), WEIR_OK);
+    CHECK_STATUS(
+        weir_broker_schedule_change(place.broker, place.more[0], WEIR_SCHEDULE_RUN, &id, NULL),
+        WEIR_OK);
     CHECK_STRING(see(&place).last_id, fired == 0 ? see(&place).last_id : id.text);
     place_consume(&place, &runs, 1, 1, 0);
     CHECK_INT(runs.count, ==, 1);
-    CHECK_STATUS(weir_broker_schedule_resume(place.broker, place.more[0], NULL), WEIR_OK);
+    CHECK_STATUS(
+        weir_broker_schedule_change(place.broker, place.more[0], WEIR_SCHEDULE_RESUME, NULL, NULL),
+        WEIR_OK);
     struct seen seen = see(&place);
     CHECK_INT(seen.schedule.is_paused, ==, 0);
     CHECK_INT(seen.schedule.skipped, >=, 1);
@@ -190,7 +204,9 @@ TEST_BROKERS(alone, "without overlap no firing puts a job while the last one has
     options.missed = WEIR_MISSED_ALL;
     options.flags = WEIR_SCHEDULE_NO_OVERLAP;
     put_schedule(&place, &options);
-    CHECK_STATUS(weir_broker_schedule_run(place.broker, place.more[0], &id, NULL), WEIR_OK);
+    CHECK_STATUS(
+        weir_broker_schedule_change(place.broker, place.more[0], WEIR_SCHEDULE_RUN, &id, NULL),
+        WEIR_OK);
     place_let_pass(WEIR_MS(450));
     /* The tube is paused: a consumer fires, and leaves the job. */
     CHECK_STATUS(weir_broker_pause(place.broker, place.tube, WEIR_FOREVER, NULL), WEIR_OK);

@@ -268,37 +268,57 @@ ROW(weir_broker_schedule_put, memory, none, WEIR_ENOMEM)
 
 static enum weir_status remove_schedule(weir_broker *broker, const char *name)
 {
-    return tell(weir_broker_schedule_remove(broker, name, told));
+    return tell(weir_broker_schedule_change(broker, name, WEIR_SCHEDULE_REMOVE, NULL, told));
 }
 
 static enum weir_status pause_schedule(weir_broker *broker, const char *name)
 {
-    return tell(weir_broker_schedule_pause(broker, name, told));
+    return tell(weir_broker_schedule_change(broker, name, WEIR_SCHEDULE_PAUSE, NULL, told));
 }
 
 static enum weir_status resume_schedule(weir_broker *broker, const char *name)
 {
-    return tell(weir_broker_schedule_resume(broker, name, told));
+    return tell(weir_broker_schedule_change(broker, name, WEIR_SCHEDULE_RESUME, NULL, told));
 }
 
 static enum weir_status run_schedule(weir_broker *broker, const char *name)
 {
     struct weir_job_id id = {"untouched"};
-    enum weir_status status = tell(weir_broker_schedule_run(broker, name, &id, told));
+    enum weir_status status =
+        tell(weir_broker_schedule_change(broker, name, WEIR_SCHEDULE_RUN, &id, told));
     CHECK_STRING(id.text, "untouched");
     return status;
 }
 
-NAME_ROWS(weir_broker_schedule_remove, remove_schedule)
-NAME_ROWS(weir_broker_schedule_pause, pause_schedule)
-NAME_ROWS(weir_broker_schedule_resume, resume_schedule)
-NAME_ROWS(weir_broker_schedule_run, run_schedule)
+/* All of them; each says what the first one says. */
+static enum weir_status change_schedule(weir_broker *broker, const char *name)
+{
+    enum weir_status status = remove_schedule(broker, name);
+    CHECK_STATUS(pause_schedule(broker, name), status);
+    CHECK_STATUS(resume_schedule(broker, name), status);
+    CHECK_STATUS(run_schedule(broker, name), status);
+    return status;
+}
 
-ROW(weir_broker_schedule_run, ret_id, null, WEIR_OK)
+NAME_ROWS(weir_broker_schedule_change, change_schedule)
+
+ROW(weir_broker_schedule_change, kind, unknown, WEIR_EINVAL)
+{
+    static const int changes[] = {-1, 0, WEIR_SCHEDULE_RUN + 1};
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        enum weir_schedule_change change = (enum weir_schedule_change)changes[i];
+        CHECK_STATUS(tell(weir_broker_schedule_change(w->broker, "s", change, NULL, told)),
+                     WEIR_EINVAL);
+        check_says("expected one of 1 to 4");
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_broker_schedule_change, ret_id, null, WEIR_OK)
 {
     const struct weir_job_schedule_options options = every_second();
     CHECK_STATUS(weir_broker_schedule_put(w->broker, &options, NULL), WEIR_OK);
-    return tell(weir_broker_schedule_run(w->broker, "s", NULL, told));
+    return tell(weir_broker_schedule_change(w->broker, "s", WEIR_SCHEDULE_RUN, NULL, told));
 }
 
 static enum weir_status list_on(struct world *w, weir_broker *broker)
@@ -332,6 +352,7 @@ ROW(weir_broker_schedules, memory, none, WEIR_ENOMEM)
     test_fail_allocation(1, true);
     enum weir_status status = list_on(w, w->broker);
     test_fail_allocation(0, false);
-    CHECK_STATUS(weir_broker_schedule_remove(w->broker, "s", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_schedule_change(w->broker, "s", WEIR_SCHEDULE_REMOVE, NULL, NULL),
+                 WEIR_OK);
     return status;
 }
