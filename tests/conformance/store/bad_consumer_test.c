@@ -208,7 +208,7 @@ ROW(weir_consumer_new, ret_consumer, null, WEIR_EINVAL)
 
 ROW(weir_consumer_new, memory, none, WEIR_ENOMEM)
 {
-    for (unsigned i = 1; i < 5; i++) {
+    for (unsigned i = 1; i < 4; i++) {
         test_fail_allocation(i, true);
         CHECK_STATUS(make_on(w, w->broker), WEIR_ENOMEM);
     }
