@@ -6,7 +6,7 @@ set -eu
 export WEIR_BROKER="sqlite:$PWD/jobs.db"
 
 weir put --delay 90s img garden.jpg
-id=$(weir at 'tomorrow 9:00' img beach.jpg)
+id=$(weir put --at 'tomorrow 9:00' img beach.jpg)
 weir stats img
-weir revoke "$id"
+weir rm "$id"
 weir why 1 | sed 's/;.*//'

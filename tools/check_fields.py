@@ -80,7 +80,7 @@ def check_row(row, kind, limit, feature, is_shown, places):
     need(not is_text or f"#define {limit} " in places["job.h"], "include/weir/job.h", row, f"there is no {limit}")
     need(not is_text or f"X({feature.removeprefix('WEIR_CAN_')}," in places["feature.h"], "include/weir/feature.h", row,
          f"there is no {feature}")
-    need(f'OPTION_VALUE("{option}"' in places["options"], "src/cli/put.h", row, f"`weir put` has no --{option}")
+    need(f'OPTION_VALUE("{option}"' in places["options"], "src/cli/put.c", row, f"`weir put` has no --{option}")
     need(f"Fl -{option} Ns" in places["man"] or f", -{option} Ns" in places["man"], "man/weir.1", row,
          f"--{option} is not described")
     need(kind not in ("TOLD", "WORD") or f".It Ev WEIR_{row.upper()}\n" in places["man"], "man/weir.1", row,
@@ -99,7 +99,7 @@ def main():
         "job": members("include/weir/job.h", "weir_job"),
         "job.h": read("include/weir/job.h"),
         "feature.h": read("include/weir/feature.h"),
-        "options": re.sub(r"OPTION_VALUE\(\s+", "OPTION_VALUE(", read("src/cli/put.h") + read("src/cli/put.c")),
+        "options": re.sub(r"OPTION_VALUE\(\s+", "OPTION_VALUE(", read("src/cli/put.c")),
         "man": read("man/weir.1"),
         "api_put": put["properties"],
         "api_job": api["components"]["schemas"]["Job"]["properties"],

@@ -77,7 +77,7 @@ FAULTS = [
     ("fields", "include/weir/job.h", "replace", ("const char *group;", "const char *grp;"), "group: struct weir_job has no such member"),
     ("fields", "include/weir/job.h", "replace", ("#define WEIR_GROUP_SIZE_MAX ", "#define WEIR_GROUP_MAX "), "group: there is no WEIR_GROUP_SIZE_MAX"),
     ("fields", "include/weir/feature.h", "replace", ("X(GROUPS,", "X(GROUP,"), "group: there is no WEIR_CAN_GROUPS"),
-    ("fields", "src/cli/put.h", "replace", ('OPTION_VALUE("group"', 'OPTION_VALUE("set"'), "group: `weir put` has no --group"),
+    ("fields", "src/cli/put.c", "replace", ('OPTION_VALUE("group"', 'OPTION_VALUE("set"'), "group: `weir put` has no --group"),
     ("fields", "man/weir.1", "replace", (".It Fl -group Ns", ".It Fl -set Ns"), "group: --group is not described"),
     ("fields", "man/weir.1", "replace", (".It Ev WEIR_GROUP\n", ".It Ev WEIR_SET\n"), "group: WEIR_GROUP is not described"),
     ("fields", "man/weir.1", "replace", (".Ql group ", ".Ql set "), "group: group is not among the members of --json"),

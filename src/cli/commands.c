@@ -10,14 +10,12 @@
 #include "cli/report.h"
 
 const struct command *const commands[] = {
-    &command_put,    &command_at,         &command_revoke, &command_work,
-    &command_stats,  &command_ls,         &command_peek,   &command_why,
-    &command_wait,   &command_log,        &command_kick,   &command_bury,
-    &command_rm,     &command_pause,      &command_resume, &command_policy,
-    &command_move,   &command_schedule,   &command_cron,   &command_run,
-    &command_config, &command_serve,      &command_top,    &command_doctor,
-    &command_backup, &command_repair,     &command_shrink, &command_bench,
-    &command_demo,   &command_completion, &command_help,   NULL,
+    &command_put,      &command_work,   &command_stats,      &command_ls,     &command_peek,
+    &command_why,      &command_wait,   &command_log,        &command_kick,   &command_bury,
+    &command_rm,       &command_pause,  &command_resume,     &command_policy, &command_move,
+    &command_schedule, &command_cron,   &command_run,        &command_config, &command_serve,
+    &command_top,      &command_doctor, &command_backup,     &command_repair, &command_shrink,
+    &command_bench,    &command_demo,   &command_completion, &command_help,   NULL,
 };
 
 const struct command *command_find(const char *name)

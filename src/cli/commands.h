@@ -22,8 +22,6 @@ struct command {
 };
 
 extern const struct command command_put;
-extern const struct command command_at;
-extern const struct command command_revoke;
 extern const struct command command_work;
 extern const struct command command_stats;
 extern const struct command command_peek;

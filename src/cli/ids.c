@@ -13,22 +13,25 @@
 #include "cli/table.h"
 #include "view/json.h"
 
+int ids_refuse(const char *id, enum weir_status status, const struct weir_error *error)
+{
+    return status == WEIR_ENOTFOUND
+               ? report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
+                        quote(id).text)
+           : status == WEIR_EINVAL
+               ? report(EX_USAGE, "%s; expected an id that `weir put` printed", error->text)
+               : report_status(status, quote(id).text, error);
+}
+
 /* Says why a job was left alone. Returns the exit status. */
 static int tell_left(const struct ids_verb *verb, const char *id, enum weir_status status,
                      const struct weir_error *error)
 {
-    const struct quoted name = quote(id);
-    switch (status) {
-    case WEIR_ENOTFOUND:
-        return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
-                      name.text);
-    case WEIR_EBUSY:
-        return report(EX_TEMPFAIL, "%s: a worker has it; expected %s", name.text, verb->expected);
-    case WEIR_ESTATE:
-        return report(EX_DATAERR, "%s: in another state; expected %s", name.text, verb->expected);
-    default:
-        return report_status(status, name.text, error);
-    }
+    return status == WEIR_EBUSY    ? report(EX_TEMPFAIL, "%s: a worker has it; expected %s",
+                                            quote(id).text, verb->expected)
+           : status == WEIR_ESTATE ? report(EX_DATAERR, "%s: in another state; expected %s",
+                                            quote(id).text, verb->expected)
+                                   : ids_refuse(id, status, error);
 }
 
 static bool print_result(const struct ids_verb *verb, const char *id, enum weir_status status,
@@ -46,11 +49,8 @@ static int change(weir_broker *broker, const struct arguments *arguments,
     struct weir_error error = {0};
     enum weir_status status = weir_broker_change(broker, &verb->change, arguments->operands,
                                                  arguments->count, statuses, &error);
-    if (status == WEIR_EINVAL) {
-        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
-    }
     if (status != WEIR_OK && status != WEIR_EUNKNOWN) { /* of some: each has a status */
-        return report_status(status, "jobs", &error);
+        return ids_refuse("jobs", status, &error);
     }
     int code = EX_OK;
     bool printed = true;

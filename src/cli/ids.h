@@ -25,6 +25,9 @@ struct ids_verb {
     const char *expected; /* the same in words: "a buried job" */
 };
 
+/* Says why a call with a job's id failed. Returns the exit status. */
+int ids_refuse(const char *id, enum weir_status status, const struct weir_error *error);
+
 /* Does it with the operands, which are ids, and prints what became of each. Opens the broker.
  * Returns 0 or an exit status: that of the first job that was left alone. */
 int ids_change(const struct arguments *arguments, const struct ids_verb *verb, bool json);

@@ -9,7 +9,7 @@
 #include <weir/admin.h>
 #include <weir/duration.h>
 
-#include "cli/arguments.h"
+#include "cli/ids.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -105,15 +105,8 @@ static int print_attempts(struct log *log, weir_broker *broker)
 {
     struct weir_error error = {0};
     enum weir_status status = weir_broker_attempts(broker, log->id, show, log, &error);
-    if (status == WEIR_ENOTFOUND) {
-        return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
-                      quote(log->id).text);
-    }
-    if (status == WEIR_EINVAL) {
-        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
-    }
     if (status != WEIR_OK) {
-        return report_status(status, quote(log->id).text, &error);
+        return ids_refuse(log->id, status, &error);
     }
     /* The job may have ended meanwhile. */
     if (!log->has_failed) {

@@ -17,7 +17,7 @@ enum {
 
 static const struct poptOption pause_options[] = {
     OPTION_VALUE("until", 'u', OPTION_UNTIL,
-                 "Until this time, one of those that `weir at` takes, instead of a DURATION",
+                 "Until this time, one of those that `weir put --at` takes, instead of a DURATION",
                  "TIME"),
     POPT_TABLEEND,
 };

@@ -6,7 +6,7 @@
 
 #include <weir/broker.h>
 
-#include "cli/arguments.h"
+#include "cli/ids.h"
 #include "cli/job_view.h"
 #include "cli/report.h"
 #include "cli/store.h"
@@ -90,16 +90,9 @@ static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)
         peek->id != NULL
             ? weir_broker_peek_id(broker, peek->id, show, peek, &error)
             : weir_broker_peek(broker, tube, peek->state, (size_t)peek->limit, show, peek, &error);
-    if (status == WEIR_ENOTFOUND && peek->id != NULL) {
-        return report(EX_NOINPUT, "--id: %s: no such job; it is done, was removed or never was",
-                      quote(peek->id).text);
-    }
-    if (status == WEIR_EINVAL && peek->id != NULL) {
-        return report(EX_USAGE, "--id: %s: not an id; expected one that `weir put` printed",
-                      quote(peek->id).text);
-    }
     if (status != WEIR_OK) {
-        return report_status(status, peek->id != NULL ? "--id" : tube, &error);
+        return peek->id != NULL ? ids_refuse(peek->id, status, &error)
+                                : report_status(status, tube, &error);
     }
     if (!peek->has_jobs && peek->id == NULL) {
         return check_tube(tube, broker);

@@ -13,11 +13,30 @@
 #include "cli/batch.h"
 #include "cli/lines.h"
 #include "cli/moment.h"
-#include "cli/put.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "view/text.h"
 #include "view/timestamp.h"
+
+enum put_option {
+    PUT_AT = OPTION_OWN,
+    PUT_DELAY,
+    PUT_DURABILITY,
+    PUT_GROUP,
+    PUT_HEADER,
+    PUT_INPUT,
+    PUT_JSON,
+    PUT_LINES,
+    PUT_NULL,
+    PUT_ON_DUPLICATE,
+    PUT_PAST_OK,
+    PUT_PRIORITY,
+    PUT_PUT_ID,
+    PUT_QUIET,
+    PUT_TTR,
+    PUT_UNIQUE,
+    PUT_UNIQUE_FOR
+};
 
 static const struct poptOption put_options[] = {
     OPTION_VALUE("delay", 'd', PUT_DELAY, "Do not run it before this much time has passed",
@@ -26,7 +45,32 @@ static const struct poptOption put_options[] = {
         "at", '\0', PUT_AT,
         "Do not run it before this time: as 2030-01-31T08:00:00Z, @1896076800, or 'friday 5pm'",
         "TIME"),
-    PUT_OPTIONS,
+    OPTION_FLAG("past-ok", '\0', PUT_PAST_OK, "With --at: at once where that time has passed"),
+    OPTION_VALUE("priority", 'p', PUT_PRIORITY,
+                 "Smaller runs first; negative ones too (default: 0)", "N"),
+    OPTION_VALUE("ttr", '\0', PUT_TTR,
+                 "A worker that gives no sign of life for so long has lost the job (default: "
+                 "60s)",
+                 "DURATION"),
+    OPTION_VALUE("unique", '\0', PUT_UNIQUE, "Put it only where no job of the tube has this key",
+                 "KEY"),
+    OPTION_VALUE("on-duplicate", '\0', PUT_ON_DUPLICATE,
+                 "Else refuse (default), replace, keep, debounce, throttle or again", "MODE"),
+    OPTION_VALUE("unique-for", '\0', PUT_UNIQUE_FOR, "With throttle: the key stays so long",
+                 "DURATION"),
+    OPTION_VALUE("put-id", '\0', PUT_PUT_ID, "If repeated with this, it is put once", "ID"),
+    OPTION_VALUE("durability", '\0', PUT_DURABILITY,
+                 "Flush before it is acknowledged (full), later (normal) or never (memory)",
+                 "LEVEL"),
+    OPTION_VALUE("group", '\0', PUT_GROUP,
+                 "Its group, of which `policy --per-group` limits how many run at once", "NAME"),
+    OPTION_VALUE("header", '\0', PUT_HEADER, "Tell the program this as well; may be given again",
+                 "NAME=VALUE"),
+    OPTION_FLAG("lines", 'l', PUT_LINES, "Each line of the input is a job"),
+    OPTION_FLAG("null", '0', PUT_NULL, "As --lines, but each ends in a NUL byte"),
+    OPTION_VALUE("input", 'i', PUT_INPUT, "Read this file instead of standard input", "FILE"),
+    OPTION_FLAG("quiet", 'q', PUT_QUIET, "Do not print the jobs' ids"),
+    OPTION_FLAG("json", '\0', PUT_JSON, "Print an object a job instead of its bare id"),
     POPT_TABLEEND,
 };
 
@@ -34,14 +78,13 @@ struct put {
     struct weir_put_options options;
     enum batch_output output;
     uint32_t durability; /* Of enum weir_durability. */
-    bool is_at;          /* The time is an operand. */
     bool past_ok;        /* A time that has passed means at once. */
     bool pieces;         /* The input holds many jobs. */
     int separator;
     const char *input; /* NULL: standard input. */
     const char *body;  /* The operand, or NULL. */
     const char *tube;
-    const char *at;    /* The text of --at or TIME, or NULL. */
+    const char *at;    /* The text of --at, or NULL. */
     const char *delay; /* The text of --delay, or NULL. */
     int64_t now_ns;    /* The time at which the options were read. */
     char headers[WEIR_HEADERS_SIZE_MAX + 1];
@@ -150,11 +193,14 @@ static int check_times(struct put *put)
     if (put->at != NULL && put->delay != NULL) {
         return report(EX_USAGE, "--delay and --at: both given; expected one of them");
     }
+    if (put->past_ok && put->at == NULL) {
+        return report(EX_USAGE, "--past-ok: without --at; expected a time");
+    }
     if (put->at != NULL && put->options.run_at_ns < now && !put->past_ok) {
         timestamp_write(now, text);
-        return report(EX_USAGE, "%s: %s: has passed; expected a time after now, which is %s%s",
-                      put->is_at ? "time" : "--at", quote(put->at).text, text,
-                      put->is_at ? ", or --past-ok" : "");
+        return report(EX_USAGE,
+                      "--at: %s: has passed; expected a time after now, which is %s, or --past-ok",
+                      quote(put->at).text, text);
     }
     if (put->at != NULL && put->options.run_at_ns < now) {
         put->options.run_at_ns = now;
@@ -191,23 +237,17 @@ static int check_key(const struct put *put)
 /* Refuses operands and combinations that make no sense. */
 static int check(struct put *put, const struct arguments *arguments)
 {
-    static const char *const names[] = {"time", "tube", "body"};
-    size_t skipped = put->is_at ? 0 : 1;
-    size_t needed = 2 - skipped;
-    int code = arguments_expect(arguments, names + skipped, needed + 1, 1);
-    if (code == EX_OK && put->is_at) {
-        put->at = arguments->operands[0];
-        code = read_moment("time", put->at, put->now_ns, &put->options.run_at_ns);
-    }
+    static const char *const names[] = {"tube", "body"};
+    int code = arguments_expect(arguments, names, 2, 1);
     if (code == EX_OK) {
-        put->tube = arguments->operands[needed - 1];
+        put->tube = arguments->operands[0];
         code = read_tube(put->tube);
     }
     if (code != EX_OK) {
         return code;
     }
-    if (arguments->count > needed && strcmp(arguments->operands[needed], "-") != 0) {
-        put->body = arguments->operands[needed];
+    if (arguments->count > 1 && strcmp(arguments->operands[1], "-") != 0) {
+        put->body = arguments->operands[1];
     }
     if (put->body != NULL && (put->pieces || put->input != NULL)) {
         return report(EX_USAGE, "%s: a body beside %s; expected one of them", quote(put->body).text,
@@ -320,30 +360,25 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-int put_run(const struct command *command, int argc, char **argv, bool is_at)
-{
-    struct put put = {.options = {0},
-                      .output = BATCH_IDS,
-                      .separator = '\n',
-                      .is_at = is_at,
-                      .now_ns = moment_now()};
-    return arguments_run(command, argc, argv, set_option, act, &put);
-}
-
 static int run_put(const struct command *command, int argc, char **argv)
 {
-    return put_run(command, argc, argv, false);
+    struct put put = {
+        .options = {0}, .output = BATCH_IDS, .separator = '\n', .now_ns = moment_now()};
+    return arguments_run(command, argc, argv, set_option, act, &put);
 }
 
 const struct command command_put = {
     .name = "put",
     .operands = "TUBE [BODY]",
     .summary = "put jobs into a tube",
-    .examples = "  weir put mail 'to: you'                 one job, with this body\n"
-                "  weir put mail < letter.txt              one job; its body is the file\n"
-                "  find . -name '*.jpg' | weir put -l img  a job a line\n"
-                "  weir put --delay 90s mail later         not before 90 seconds have passed\n"
-                "  weir put --at 2030-01-31T08:00:00Z mail then\n",
+    .examples =
+        "  weir put mail 'to: you'                 one job, with this body\n"
+        "  weir put mail < letter.txt              one job; its body is the file\n"
+        "  find . -name '*.jpg' | weir put -l img  a job a line\n"
+        "  weir put --delay 90s mail later         not before 90 seconds have passed\n"
+        "  weir put --at 2030-01-31T08:00:00Z mail then\n"
+        "  weir put --at 'tomorrow 9:00' mail 'good morning'\n"
+        "  weir put --at \"@$(stat -c %Y stamp)\" --past-ok mail 'at once, if that has passed'\n",
     .options = put_options,
     .run = run_put,
 };

@@ -10,7 +10,7 @@
 #include <weir/clock.h>
 #include <weir/duration.h>
 
-#include "cli/arguments.h"
+#include "cli/ids.h"
 #include "cli/report.h"
 #include "cli/store.h"
 
@@ -56,15 +56,12 @@ static int look_at(weir_broker *broker, const char *id, struct look *ret_look)
     struct weir_error error = {0};
     *ret_look = (struct look){.state = (enum weir_job_state)0};
     enum weir_status status = weir_broker_peek_id(broker, id, keep, ret_look, &error);
-    if (status == WEIR_EINVAL) {
-        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
-    }
     bool was_put = true;
     if (status == WEIR_ENOTFOUND) {
         status = weir_broker_was_put(broker, id, &was_put, &error);
         status = status == WEIR_ENOTSUP ? WEIR_OK : status; /* a cluster does not know */
     }
-    return status != WEIR_OK ? report_status(status, quote(id).text, &error)
+    return status != WEIR_OK ? ids_refuse(id, status, &error)
            : was_put         ? EX_OK
                              : report(EX_NOINPUT, "%s: no job had this id yet", quote(id).text);
 }

@@ -9,7 +9,7 @@
 #include <weir/admin.h>
 #include <weir/duration.h>
 
-#include "cli/arguments.h"
+#include "cli/ids.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -78,15 +78,8 @@ static int explain(const char *id, weir_broker *broker, bool json)
     struct weir_why why;
     struct weir_error error = {0};
     enum weir_status status = weir_broker_why(broker, id, &why, &error);
-    if (status == WEIR_ENOTFOUND) {
-        return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
-                      quote(id).text);
-    }
-    if (status == WEIR_EINVAL) {
-        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
-    }
     if (status != WEIR_OK) {
-        return report_status(status, quote(id).text, &error);
+        return ids_refuse(id, status, &error);
     }
     bool printed = json ? table_print_json(json_of_why(id, &why)) : print_words(id, &why);
     return printed ? EX_OK : table_refuse();

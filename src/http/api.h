@@ -84,7 +84,6 @@ api_fn api_rm;
 api_fn api_move;
 api_fn api_policy;
 api_fn api_policy_set;
-api_fn api_revoke;
 /* schedules.c */
 api_fn api_schedules;
 api_fn api_schedule;

@@ -169,12 +169,6 @@ void api_rm(const struct api *api, const struct request *request, struct reply *
     change(api, request, reply, &remove, "removed", NULL, NULL);
 }
 
-void api_revoke(const struct api *api, const struct request *request, struct reply *reply)
-{
-    static const struct weir_change remove = {.kind = WEIR_CHANGE_REMOVE};
-    change(api, request, reply, &remove, "revoked", NULL, NULL);
-}
-
 void api_move(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct weir_change move = {.kind = WEIR_CHANGE_MOVE};

@@ -105,7 +105,6 @@ static const struct call {
     {"POST", "/api/v1/tubes/t/kick", "{\"count\":1}"},
     {"POST", "/api/v1/kick", "{\"ids\":[\"1\"]}"},
     {"POST", "/api/v1/move", "{\"ids\":[\"1\"],\"to\":\"t\"}"},
-    {"POST", "/api/v1/revoke", "{\"ids\":[\"99\"]}"},
     {"POST", "/api/v1/schedules/s", "{\"tube\":\"t\",\"every\":\"1h\",\"body\":\"x\"}"},
     {"GET", "/api/v1/schedules/s", ""},
     {"POST", "/api/v1/schedules/s/run", "{}"},

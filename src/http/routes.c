@@ -31,7 +31,6 @@ const struct route routes[] = {
     {"POST", "/api/v1/kick", TRUST_CHANGE, ROUTE_CHANGE, api_kick},
     {"POST", "/api/v1/bury", TRUST_CHANGE, ROUTE_CHANGE, api_bury},
     {"POST", "/api/v1/rm", TRUST_CHANGE, ROUTE_CHANGE, api_rm},
-    {"POST", "/api/v1/revoke", TRUST_CHANGE, ROUTE_CHANGE, api_revoke},
     {"POST", "/api/v1/move", TRUST_CHANGE, ROUTE_CHANGE, api_move},
     {"GET", "/api/v1/schedules", TRUST_READ, ROUTE_READ, api_schedules},
     {"GET", "/api/v1/schedules/{schedule}", TRUST_READ, ROUTE_READ, api_schedule},

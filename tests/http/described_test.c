@@ -122,7 +122,6 @@ static const struct call {
     {"post", "/api/v1/move", "/api/v1/move", "{\"ids\":[\"1\",\"99\"],\"to\":\"t\"}"},
     {"post", "/api/v1/tubes/{tube}/kick", "/api/v1/tubes/t/kick", "{\"count\":1}"},
     {"post", "/api/v1/kick", "/api/v1/kick", "{\"ids\":[\"1\",\"2\"]}"},
-    {"post", "/api/v1/revoke", "/api/v1/revoke", "{\"ids\":[\"1\"]}"},
     {"post", "/api/v1/schedules/{schedule}", "/api/v1/schedules/s",
      "{\"tube\":\"t\",\"cron\":\"* * * * "
      "*\",\"zone\":\"UTC\",\"first_at\":\"@4000000000\",\"missed\":"

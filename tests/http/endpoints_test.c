@@ -239,7 +239,7 @@ TEST(changing, "jobs are put, set aside, kicked and taken back, tubes paused and
     object = ASK(&server, 200, "GET /api/v1/tubes/t", NULL);
     CHECK(json_object_get(object, "paused_until") == NULL);
     json_decref(object);
-    ASK_STATUS(&server, 200, "POST /api/v1/revoke", "", "{\"ids\":[\"1\"]}");
+    ASK_STATUS(&server, 200, "POST /api/v1/rm", "", "{\"ids\":[\"1\"]}");
     object = ASK(&server, 200, "POST /api/v1/rm", "{\"ids\":[\"2\",\"1\"]}");
     results = json_object_get(object, "results");
     CHECK_STRING(string(json_array_get(results, 0), "result"), "removed");

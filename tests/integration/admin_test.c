@@ -32,16 +32,16 @@ static void fill_buried(const char *tube, int count)
     CHECK_INT(program_count(tube, "buried"), ==, count);
 }
 
-TEST(at_a_time, "at puts jobs for a time, from operand, input and lines, and says so in JSON")
+TEST(at_a_time, "put --at puts jobs for a time, from operand, input and lines, and says so in JSON")
 {
     program_init();
-    WEIR(0, "at", "2030-01-31T08:00:00Z", "t", "one");
+    WEIR(0, "put", "--at", "2030-01-31T08:00:00Z", "t", "one");
     struct ended ended =
-        program_run_with("two\nthree\n", 10, WORDS("at", "-l", "-q", "@1896076801", "t"));
+        program_run_with("two\nthree\n", 10, WORDS("put", "-l", "-q", "--at", "@1896076801", "t"));
     CHECK_INT(ended.code, ==, 0);
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "at", "--json", "2030-01-31T10:00:02.5+02:00", "t", "four");
+    ended = WEIR_EXPECT(0, "put", "--json", "--at", "2030-01-31T10:00:02.5+02:00", "t", "four");
     json_t *object = json_loads(ended.out, 0, NULL);
     CHECK_STRING(json_string_value(json_object_get(object, "id")), "4");
     CHECK_STRING(json_string_value(json_object_get(object, "run_at")),
@@ -58,29 +58,29 @@ TEST(at_a_time, "at puts jobs for a time, from operand, input and lines, and say
 TEST(at_past, "a time that has passed is refused, or means at once where that is allowed")
 {
     program_init();
-    WEIR(64, "at", "@1000000000", "t", "x");
+    WEIR(64, "put", "--at", "@1000000000", "t", "x");
     CHECK_INT(program_count("t", "put"), ==, 0);
-    WEIR(0, "at", "--past-ok", "@1000000000", "t", "x");
-    WEIR(0, "at", "--past-ok", "@0", "t", "x");
+    WEIR(0, "put", "--past-ok", "--at", "@1000000000", "t", "x");
+    WEIR(0, "put", "--past-ok", "--at", "@0", "t", "x");
     CHECK_INT(program_count("t", "ready"), ==, 2);
 }
 
-TEST(revoke, "revoke takes jobs back that do not run, and tells what became of each")
+TEST(rm, "rm deletes jobs that do not run, and tells what became of each")
 {
     program_init();
     char *delayed = put(WORDS("put", "--delay", "1h", "t", "x"));
     char *ready = put(WORDS("put", "t", "x"));
     char *kept = put(WORDS("put", "t", "x"));
-    struct ended ended = WEIR_EXPECT(66, "revoke", delayed, "999", ready);
+    struct ended ended = WEIR_EXPECT(66, "rm", delayed, "999", ready);
     char expected[128];
-    (void)snprintf(expected, sizeof(expected), "revoked %s\nrevoked %s\n", delayed, ready);
+    (void)snprintf(expected, sizeof(expected), "removed %s\nremoved %s\n", delayed, ready);
     CHECK_STRING(ended.out, expected);
-    CHECK_STRING(ended.err, "weir revoke: \"999\": no such job; it is done, was removed or never "
+    CHECK_STRING(ended.err, "weir rm: \"999\": no such job; it is done, was removed or never "
                             "was\n");
     ended_free(&ended);
-    ended = WEIR_EXPECT(66, "revoke", "--json", kept, ready);
+    ended = WEIR_EXPECT(66, "rm", "--json", kept, ready);
     (void)snprintf(expected, sizeof(expected),
-                   "{\"id\":\"%s\",\"result\":\"revoked\"}\n"
+                   "{\"id\":\"%s\",\"result\":\"removed\"}\n"
                    "{\"id\":\"%s\",\"result\":\"not found\"}\n",
                    kept, ready);
     CHECK_STRING(ended.out, expected);
@@ -92,7 +92,7 @@ TEST(revoke, "revoke takes jobs back that do not run, and tells what became of e
     free(kept);
 }
 
-TEST(revoke_running, "a job that runs is left alone, and the exit status is 75")
+TEST(rm_running, "a job that runs is left alone, and the exit status is 75")
 {
     program_init();
     CHECK_INT(mkfifo("go", 0600), ==, 0);
@@ -100,9 +100,9 @@ TEST(revoke_running, "a job that runs is left alone, and the exit status is 75")
     struct running worker =
         program_start("", 0, WORDS("work", "-e", "t", "--", "sh", "-c", "read -r line <go"));
     WAIT_UNTIL(program_count("t", "reserved") == 1);
-    struct ended ended = WEIR_EXPECT(75, "revoke", id);
+    struct ended ended = WEIR_EXPECT(75, "rm", id);
     CHECK_STRING(ended.out, "");
-    CHECK(strstr(ended.err, "a worker has it; expected a job that is delayed, ready or buried") !=
+    CHECK(strstr(ended.err, "a worker has it; expected a job that is delayed, ready, buried") !=
           NULL);
     ended_free(&ended);
     int go = open("go", O_WRONLY | O_CLOEXEC);
@@ -224,7 +224,7 @@ static void expect_out(const char *const words[], const char *out)
     ended_free(&ended);
 }
 
-TEST(matching, "kick, bury, revoke and rm change all jobs that match a filter, or tell how many")
+TEST(matching, "kick, bury and rm change all jobs that match a filter, or tell how many")
 {
     program_init();
     WEIR(0, "put", "t", "apple pie");
@@ -241,12 +241,10 @@ TEST(matching, "kick, bury, revoke and rm change all jobs that match a filter, o
                "{\"tube\":\"t\",\"would_kick\":2}\n");
     expect_out(WORDS("kick", "--tube", "t", "--text", "juice"), "kicked 1 job\n");
     CHECK_INT(program_count("t", "buried"), ==, 1);
-    expect_out(WORDS("revoke", "--tube", "t", "--text", "apple", "--older", "1h"),
-               "revoked 0 jobs\n");
+    expect_out(WORDS("rm", "--tube", "t", "--text", "apple", "--older", "1h"), "removed 0 jobs\n");
     expect_out(WORDS("rm", "--tube", "t", "--attempts", "1"), "removed 0 jobs\n");
-    expect_out(
-        WORDS("revoke", "--tube", "t", "--text", "apple", "--older", "0s", "--state", "delayed"),
-        "revoked 1 job\n");
+    expect_out(WORDS("rm", "--tube", "t", "--text", "apple", "--older", "0s", "--state", "delayed"),
+               "removed 1 job\n");
     expect_out(WORDS("rm", "--tube", "t", "--text", "apple"), "removed 2 jobs\n");
     CHECK_INT(program_count("t", "ready"), ==, 1);
     CHECK_INT(program_count("other", "ready"), ==, 1);
@@ -376,7 +374,7 @@ static void check_why(const char *id, const char *begin, const char *end)
 TEST(why, "why tells in a sentence why a job does not run, and when it can")
 {
     program_init();
-    WEIR(0, "at", "2030-01-31T08:00:00Z", "t", "x");
+    WEIR(0, "put", "--at", "2030-01-31T08:00:00Z", "t", "x");
     WEIR(0, "put", "t", "x");
     check_why("1", "1 is delayed: its time has not come; it can start at 2030-01-31T08:00:00",
               "Z\n");

@@ -9,10 +9,10 @@ TEST(typed_times, "a time as people type it is told as it was understood, and jo
 {
     program_init();
     CHECK_INT(setenv("TZ", "Europe/Berlin", 1), ==, 0);
-    struct ended ended = program_run(WORDS("at", "2030-01-31 5pm", "t", "x"));
+    struct ended ended = program_run(WORDS("put", "--at", "2030-01-31 5pm", "t", "x"));
     CHECK_INT(ended.code, ==, 0);
     CHECK_STRING(ended.out, "1\n");
-    CHECK_STRING(ended.err, "weir at: time: Thu 2030-01-31 17:00:00 +01:00\n");
+    CHECK_STRING(ended.err, "weir put: --at: Thu 2030-01-31 17:00:00 +01:00\n");
     ended_free(&ended);
     ended = program_run(WORDS("put", "--at", "now", "t", "y"));
     CHECK_INT(ended.code, ==, 0);
@@ -28,10 +28,10 @@ TEST(skipped_time,
 {
     program_init();
     CHECK_INT(setenv("TZ", "Europe/Berlin", 1), ==, 0);
-    struct ended ended = program_run(WORDS("at", "2031-03-30 02:30", "t", "x"));
+    struct ended ended = program_run(WORDS("put", "--at", "2031-03-30 02:30", "t", "x"));
     CHECK_INT(ended.code, ==, 64);
     CHECK_STRING(ended.out, "");
-    CHECK_STRING(ended.err, "weir at: time: \"2031-03-30 02:30\": does not exist, because clocks "
+    CHECK_STRING(ended.err, "weir put: --at: \"2031-03-30 02:30\": does not exist, because clocks "
                             "skip it; expected a time that they show\n");
     ended_free(&ended);
 }

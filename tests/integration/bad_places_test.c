@@ -52,11 +52,11 @@ TEST(brokers, "broker URLs that are malformed, and places where no store is or c
 TEST(not_there, "ids and tubes that are none: reading a store leaves it as it was")
 {
     static const struct row rows[] = {
-        {64, "--id: \"nonsense\"", "expected one that", {"peek", "--id", "nonsense"}},
-        {64, "--id: \"\"", "expected one that", {"peek", "--id", ""}},
-        {64, "--id: \"-1\"", "expected one that", {"peek", "--id", "-1"}},
-        {64, "--id: \"1,2\"", "expected one that", {"peek", "--id", "1,2"}},
-        {66, "--id: \"4711\"", "no such job", {"peek", "--id", "4711"}},
+        {64, "\"nonsense\"", "expected an id that", {"peek", "--id", "nonsense"}},
+        {64, "\"\"", "expected an id that", {"peek", "--id", ""}},
+        {64, "\"-1\"", "expected an id that", {"peek", "--id", "-1"}},
+        {64, "\"1,2\"", "expected an id that", {"peek", "--id", "1,2"}},
+        {66, "\"4711\"", "no such job", {"peek", "--id", "4711"}},
         {66, "\"unheard-of\"", "expected one that a job was put into", {"stats", "unheard-of"}},
     };
     make_folder();

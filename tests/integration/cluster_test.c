@@ -45,17 +45,17 @@ TEST(pause_warns, "a pause that is longer than the URL's `late` is told of")
     servers_end(&servers);
 }
 
-TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they do on a store")
+TEST(commands, "put, rm, work, kick and peek on a cluster do what they do on a store")
 {
     struct servers servers;
     begin(&servers, "claims=REDIS");
-    char *at = put(WORDS("at", "2030-01-31T08:00:00Z", "t", "later"));
+    char *at = put(WORDS("put", "--at", "2030-01-31T08:00:00Z", "t", "later"));
     char *now = put(WORDS("put", "t", "now"));
     CHECK_INT(program_count("t", "delayed"), ==, 3);
-    WEIR(64, "at", "@5", "t", "past");
-    WEIR(0, "revoke", at);
-    WEIR(66, "revoke", at);
-    struct ended ended = WEIR_EXPECT(64, "revoke", "17");
+    WEIR(64, "put", "--at", "@5", "t", "past");
+    WEIR(0, "rm", at);
+    WEIR(66, "rm", at);
+    struct ended ended = WEIR_EXPECT(64, "rm", "17");
     CHECK(strstr(ended.err, "expected endpoint/tube/number") != NULL);
     ended_free(&ended);
     WEIR(65, "kick", "--ids", now);

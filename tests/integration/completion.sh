@@ -40,7 +40,7 @@ expect 'bash, flags' '--json' "$(offer weir stats --js)"
 expect 'bash, tubes' 'images/large mail' "$(offer weir work '')"
 expect 'bash, a tube' 'mail' "$(offer weir stats ma)"
 expect 'bash, ids' '1 2' "$(offer weir why '')"
-expect 'bash, help' 'repair resume revoke rm run' "$(offer weir help r)"
+expect 'bash, help' 'repair resume rm run' "$(offer weir help r)"
 expect 'bash, nothing' '' "$(offer weir serve x)"
 
 if command -v fish >/dev/null; then

@@ -171,7 +171,7 @@ TEST(peek_id, "--id shows one job; an unknown one and one that is no id are told
     ended_free(&ended);
     ended_free(&put);
     ended = WEIR_EXPECT(66, "peek", "--id", "999999");
-    CHECK(strstr(ended.err, "weir peek: --id: \"999999\": no such job") == ended.err);
+    CHECK(strstr(ended.err, "weir peek: \"999999\": no such job") == ended.err);
     ended_free(&ended);
     ended = WEIR_EXPECT(64, "peek", "--id", "12x");
     CHECK(strstr(ended.err, "12x") != NULL);

@@ -349,8 +349,8 @@ TEST(unique, "--unique puts one job for a key; --on-duplicate says what a second
         CHECK_STRING(ended.out, "1\n");
         ended_free(&ended);
     }
-    ended = WEIR_EXPECT(0, "at", "--unique", "k", "--on-duplicate", "throttle", "--unique-for",
-                        "1h", "2100-01-01T00:00:00Z", "t", "x");
+    ended = WEIR_EXPECT(0, "put", "--unique", "k", "--on-duplicate", "throttle", "--unique-for",
+                        "1h", "--at", "2100-01-01T00:00:00Z", "t", "x");
     CHECK_STRING(ended.out, "1\n");
     ended_free(&ended);
     ended = WEIR_EXPECT(0, "peek", "--json", "--body", "t");
