@@ -13,6 +13,25 @@
 #include "cli/table.h"
 #include "view/json.h"
 
+bool ids_is_one(const char *operand)
+{
+    return operand[0] != '\0' && (operand[strspn(operand, "0123456789")] == '\0' ||
+                                  operand[strcspn(operand, ":%,")] != '\0');
+}
+
+int ids_check(const struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++) {
+        if (!ids_is_one(arguments->operands[i])) {
+            return report(EX_USAGE, "%s: expected an id that `weir put` printed, or --tube",
+                          quote(arguments->operands[i]).text);
+        }
+    }
+    return arguments->count > 0
+               ? EX_OK
+               : report(EX_USAGE, "no id; expected %s", arguments->command->operands);
+}
+
 int ids_refuse(const char *id, enum weir_status status, const struct weir_error *error)
 {
     return status == WEIR_ENOTFOUND

@@ -25,6 +25,13 @@ struct ids_verb {
     const char *expected; /* the same in words: "a buried job" */
 };
 
+/* Whether an operand is an id: nothing but digits, or with one of `:`, `%` and `,`, which no name
+ * of a tube has. A tube whose name is a number is named by --tube. */
+bool ids_is_one(const char *operand);
+
+/* Refuses operands that are none. Returns 0 or an exit status. */
+int ids_check(const struct arguments *arguments);
+
 /* Says why a call with a job's id failed. Returns the exit status. */
 int ids_refuse(const char *id, enum weir_status status, const struct weir_error *error);
 

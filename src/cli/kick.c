@@ -11,8 +11,8 @@
 #include "cli/table.h"
 
 enum kick_option {
-    OPTION_IDS = OPTION_OWN,
-    OPTION_JSON
+    OPTION_JSON = OPTION_OWN,
+    OPTION_LIMIT
 };
 
 /* Jobs kicked in one transaction, so that others can write in between. */
@@ -20,25 +20,26 @@ enum kick_option {
 
 static const struct poptOption kick_options[] = {
     MATCHING_OPTIONS,
-    OPTION_FLAG("ids", '\0', OPTION_IDS, "The operands are ids of jobs"),
+    OPTION_VALUE("limit", 'n', OPTION_LIMIT, "Of a tube at most so many jobs, the first ones", "N"),
     OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object instead of words"),
     POPT_TABLEEND,
 };
 
 struct kick {
     struct matching matching;
-    int64_t limit; /* INT64_MAX: all */
-    bool ids;
     bool json;
 };
 
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct kick *kick = arg;
+    int64_t number = 0;
+    int code = EX_OK;
     switch ((enum kick_option)option) {
-    case OPTION_IDS:
-        kick->ids = true;
-        return EX_OK;
+    case OPTION_LIMIT:
+        code = read_number(name, text, 1, INT32_MAX, &number);
+        kick->matching.limit = (uint64_t)number;
+        return code;
     case OPTION_JSON:
         kick->json = true;
         return EX_OK;
@@ -47,8 +48,10 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 }
 
 /* Kicks those that are buried now. A job that fails again meanwhile is not kicked twice. */
-static int kick_tube(const struct kick *kick, const char *tube, weir_broker *broker)
+static int kick_tube(const struct kick *kick, weir_broker *broker)
 {
+    const char *tube = kick->matching.filter.tube;
+    uint64_t limit = kick->matching.limit;
     struct weir_tube_counts counts = {.tube = ""};
     struct weir_error error = {0};
     enum weir_status status = weir_broker_tubes(broker, tube, store_keep_counts, &counts, &error);
@@ -56,7 +59,7 @@ static int kick_tube(const struct kick *kick, const char *tube, weir_broker *bro
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);
     }
-    uint64_t most = (uint64_t)kick->limit < counts.buried ? (uint64_t)kick->limit : counts.buried;
+    uint64_t most = limit > 0 && limit < counts.buried ? limit : counts.buried;
     uint64_t kicked = 0;
     size_t step = 1;
     size_t asked = 1;
@@ -75,54 +78,86 @@ static int kick_tube(const struct kick *kick, const char *tube, weir_broker *bro
     return printed ? EX_OK : table_refuse();
 }
 
-static int run_tube(struct kick *kick, const struct arguments *arguments)
+/* Whether there is nothing but a tube, all of whose buried jobs are kicked. */
+static bool is_plain(const struct weir_job_filter *filter)
 {
-    static const char *const names[] = {"tube", "count"};
-    struct store store = {0};
-    int code = arguments_expect(arguments, names, 2, 1);
-    if (code == EX_OK) {
-        code = read_tube(arguments->operands[0]);
+    return filter->state == 0 && filter->text == NULL && filter->attempts_min == 0 &&
+           filter->created_before_ns == 0;
+}
+
+/* The operands are ids, or one is a tube. */
+static int sort_operands(struct kick *kick, const struct arguments *arguments)
+{
+    struct weir_job_filter *filter = &kick->matching.filter;
+    size_t ids = 0;
+    for (size_t i = 0; i < arguments->count; i++) {
+        ids += ids_is_one(arguments->operands[i]);
     }
-    if (code == EX_OK && arguments->count == 2) {
-        code = read_number("count", arguments->operands[1], 1, INT32_MAX, &kick->limit);
+    const char *last = arguments->count > 0 ? arguments->operands[arguments->count - 1] : "";
+    const struct quoted shown = quote(last);
+    if (arguments->count == 0 && filter->tube == NULL) {
+        return report(EX_USAGE, "no tube; expected %s", arguments->command->operands);
     }
-    if (code == EX_OK) {
-        code = store_open(&store, arguments, STORE_ALTER);
-        if (code == EX_OK) {
-            code = kick_tube(kick, arguments->operands[0], store.broker);
-        }
-        store_close(&store);
+    if (ids > 0 && ids < arguments->count) {
+        return report(EX_USAGE,
+                      "%s: ids beside a tube; expected one of them. A count is --limit N, a tube "
+                      "whose name is a number --tube NAME",
+                      shown.text);
     }
-    return code;
+    if (ids < arguments->count && (arguments->count > 1 || filter->tube != NULL)) {
+        return report(EX_USAGE, "%s: a second tube; expected one", shown.text);
+    }
+    if (ids > 0 && (kick->matching.first != 0 || kick->matching.limit > 0)) {
+        return report(EX_USAGE, "%s: an id beside what is for a tube; expected one of them",
+                      shown.text);
+    }
+    if (ids < arguments->count) {
+        filter->tube = last;
+        return read_tube(last);
+    }
+    return EX_OK;
 }
 
 static int act(struct arguments *arguments, void *arg)
 {
-    static const struct ids_verb verb = {.change.kind = WEIR_CHANGE_KICK,
+    static const struct ids_verb verb = {.change = {.kind = WEIR_CHANGE_KICK},
                                          .plain = "kick",
                                          .done = "kicked",
                                          .states = IDS_BURIED,
                                          .expected = "a buried job"};
     struct kick *kick = arg;
-    return kick->ids || kick->matching.first != 0
-               ? matching_run(&kick->matching, arguments, &verb, kick->json)
-               : run_tube(kick, arguments);
+    struct store store = {0};
+    int code = sort_operands(kick, arguments);
+    if (code != EX_OK) {
+        return code;
+    }
+    if (kick->matching.filter.tube == NULL) {
+        return ids_change(arguments, &verb, kick->json);
+    }
+    if (kick->matching.dry_run || !is_plain(&kick->matching.filter)) {
+        code = matching_check_state(&kick->matching, &verb);
+        return code == EX_OK ? matching_apply(&kick->matching, arguments, &verb, kick->json) : code;
+    }
+    code = store_open(&store, arguments, STORE_ALTER);
+    code = code == EX_OK ? kick_tube(kick, store.broker) : code;
+    store_close(&store);
+    return code;
 }
 
 static int run_kick(const struct command *command, int argc, char **argv)
 {
-    struct kick kick = {.matching = {.filter = {0}}, .limit = INT64_MAX};
+    struct kick kick = {.matching = {.filter = {0}}};
     return arguments_run(command, argc, argv, set_option, act, &kick);
 }
 
 const struct command command_kick = {
     .name = "kick",
-    .operands = "TUBE [N] | --ids ID... | --tube TUBE FILTER...",
+    .operands = "TUBE | --tube TUBE | ID...",
     .summary = "run buried jobs again",
-    .examples = "  weir kick img         all of the tube\n"
-                "  weir kick img 10      the ten that were put first\n"
-                "  weir kick --ids 17 18\n"
-                "  weir kick --tube img --text 'timed out'\n",
+    .examples = "  weir kick img              all of the tube\n"
+                "  weir kick --limit 10 img   the ten that were put first\n"
+                "  weir kick 17 18\n"
+                "  weir kick img --text 'timed out'\n",
     .options = kick_options,
     .run = run_kick,
 };

@@ -93,6 +93,10 @@ static void flush(struct pass *pass)
 static int take(const struct weir_job *job, void *arg)
 {
     struct pass *pass = arg;
+    uint64_t limit = pass->matching->limit;
+    if (limit > 0 && pass->count + pass->held == limit) {
+        return 1;
+    }
     if (!is_wanted(pass, job->state)) {
         return 0;
     }
@@ -154,6 +158,9 @@ static enum weir_status walk(struct pass *pass, const struct weir_tube_counts *c
 {
     struct weir_job_filter filter = pass->matching->filter;
     filter.step = show_progress;
+    if (filter.state == 0 && pass->verb->states == IDS_BURIED) {
+        filter.state = WEIR_JOB_BURIED;
+    }
     enum weir_status status = weir_broker_list(pass->broker, &filter, take, pass, &pass->error);
     bool is_plain = filter.state != 0 && filter.text == NULL && filter.attempts_min == 0 &&
                     filter.created_before_ns == 0;
@@ -272,9 +279,8 @@ int matching_run(const struct matching *matching, const struct arguments *argume
                  const struct ids_verb *verb, bool json)
 {
     if (matching->first == 0) {
-        return arguments->count > 0
-                   ? ids_change(arguments, verb, json)
-                   : report(EX_USAGE, "no id; expected %s", arguments->command->operands);
+        int code = ids_check(arguments);
+        return code == EX_OK ? ids_change(arguments, verb, json) : code;
     }
     int code = check(matching, arguments, verb);
     return code == EX_OK ? matching_apply(matching, arguments, verb, json) : code;

@@ -36,6 +36,7 @@ enum matching_option {
 struct matching {
     struct weir_job_filter filter; /* Starts as zeros. */
     int first;                     /* The first such option; 0: none was given. */
+    uint64_t limit;                /* At most so many jobs; 0: all. */
     bool dry_run;
     bool yes;
 };

@@ -118,7 +118,7 @@ TEST(kick_tube, "kick runs buried jobs of a tube again: so many, or all that are
 {
     program_init();
     fill_buried("t", 5);
-    struct ended ended = WEIR_EXPECT(0, "kick", "t", "2");
+    struct ended ended = WEIR_EXPECT(0, "kick", "--limit", "2", "t");
     CHECK_STRING(ended.out, "kicked 2 jobs\n");
     ended_free(&ended);
     CHECK_INT(program_count("t", "ready"), ==, 2);
@@ -132,16 +132,37 @@ TEST(kick_tube, "kick runs buried jobs of a tube again: so many, or all that are
     CHECK_INT(program_count("t", "done"), ==, 5);
 }
 
+TEST(kick_of_what, "a number is an id, also where a tube has that name, which --tube names")
+{
+    program_init();
+    fill_buried("7", 3);
+    struct ended ended = WEIR_EXPECT(0, "kick", "2");
+    CHECK_STRING(ended.out, "kicked 2\n");
+    ended_free(&ended);
+    WEIR(66, "kick", "7");
+    CHECK_INT(program_count("7", "buried"), ==, 2);
+    ended = WEIR_EXPECT(0, "kick", "--tube", "7", "--limit", "1");
+    CHECK_STRING(ended.out, "kicked 1 job\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "kick", "--tube", "7", "--dry-run");
+    CHECK_STRING(ended.out, "would kick 1 job\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "kick", "--tube", "7", "--attempts", "1", "--limit", "5");
+    CHECK_STRING(ended.out, "kicked 1 job\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("7", "buried"), ==, 0);
+}
+
 TEST(kick_ids, "kick by id runs these jobs again, and no others")
 {
     program_init();
     fill_buried("t", 3);
-    struct ended ended = WEIR_EXPECT(66, "kick", "--ids", "1", "3", "17");
+    struct ended ended = WEIR_EXPECT(66, "kick", "1", "3", "17");
     CHECK_STRING(ended.out, "kicked 1\nkicked 3\n");
     ended_free(&ended);
     CHECK_INT(program_count("t", "ready"), ==, 2);
     CHECK_INT(program_count("t", "buried"), ==, 1);
-    WEIR(65, "kick", "--ids", "1");
+    WEIR(65, "kick", "1");
 }
 
 /* Puts `0` to `count - 1`, each in a job of its own. */

@@ -39,14 +39,12 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "--past-ok", "without --at", {"put", "--past-ok", "t", "x"}},
         {64, "\"revoke\"", "unknown command", {"revoke", "1"}},
         {64, "\"at\"", "unknown command", {"at", "@9000000000", "t", "x"}},
-        {64, "no tube", "expected TUBE [N] | --ids ID...", {"kick"}},
-        {64, "\"u\"", "expected TUBE [N]", {"kick", "t", "1", "u"}},
-        {64, "no id", "expected TUBE [N] | --ids ID...", {"kick", "--ids"}},
         {64, "no id", "expected ID...", {"bury"}},
         {64, "no id", "expected ID... | --tube TUBE", {"rm"}},
         {64, "no --tube", "expected one beside --state", {"rm", "--state", "ready"}},
         {64, "no --tube", "expected one beside --dry-run", {"rm", "--dry-run"}},
-        {64, "no --tube", "expected one beside --text", {"kick", "--text", "x", "t"}},
+        {64, "no --tube", "expected one beside --text", {"bury", "--text", "x", "1"}},
+        {64, "no tube", "expected TUBE | --tube", {"kick", "--text", "x"}},
         {64, "no filter", "expected --state, --text", {"rm", "--tube", "t"}},
         {64, "no filter", "expected --state, --text", {"bury", "--tube", "t", "--dry-run"}},
         {64, "--state: \"ready\"", "a buried job", {"kick", "--tube", "t", "--state", "ready"}},
@@ -98,6 +96,26 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
          "--from and --broker",
          "expected one of them",
          {"move", "--from", "sqlite:a.db", "-b", "sqlite:b.db", "--to", "sqlite:to.db", "t"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
+TEST(ids_or_tubes, "ids beside a tube, two tubes, a count that reads as an id, a tube for an id")
+{
+    static const struct row rows[] = {
+        {64, "no tube", "expected TUBE | --tube TUBE | ID...", {"kick"}},
+        {64, "\"u\"", "ids beside a tube", {"kick", "t", "1", "u"}},
+        {64, "\"100\"", "A count is --limit N", {"kick", "t", "100"}},
+        {64, "\"t\"", "ids beside a tube", {"kick", "1", "t"}},
+        {64, "\"u\"", "a second tube", {"kick", "t", "u"}},
+        {64, "\"t\"", "a second tube", {"kick", "--tube", "u", "t"}},
+        {64, "\"1\"", "an id beside what is for a tube", {"kick", "--tube", "u", "1"}},
+        {64, "\"1\"", "an id beside what is for a tube", {"kick", "--limit", "5", "1"}},
+        {64, "\"1\"", "an id beside what is for a tube", {"kick", "--text", "x", "1"}},
+        {64, "--ids", "", {"kick", "--ids", "1"}},
+        {64, "\"mail\"", "expected an id that `weir put` printed, or --tube", {"bury", "mail"}},
+        {64, "\"mail\"", "expected an id that `weir put` printed, or --tube", {"rm", "1", "mail"}},
     };
     make_folder();
     CHECK_ROWS(rows);
@@ -347,11 +365,10 @@ TEST(numbers, "numbers that are none or out of their range, and other values")
     make_folder();
     CHECK_ROWS(rows);
     for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
-        bool is_option = numbers[j][0] == '-';
         struct row row = {64,
-                          is_option ? numbers[j] : "count: ",
-                          is_option ? "expected one" : "expected a whole number from 1 to ",
-                          {"kick", "t", numbers[j]}};
+                          "--limit: ",
+                          "expected a whole number from 1 to ",
+                          {"kick", "--limit", numbers[j], "t"}};
         check_rows(&row, 1);
     }
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -372,7 +389,7 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
     static const struct row rows[] = {
         {64, "\"12x\"", "expected an id that `weir put` printed", {"rm", "12x"}},
         {64, "\"\"", "expected an id that `weir put` printed", {"rm", ""}},
-        {64, "\"0\"", "expected an id that `weir put` printed", {"kick", "--ids", "0"}},
+        {64, "\"0\"", "expected an id that `weir put` printed", {"kick", "0"}},
         {64, "\"99999999999999999999\"", "expected an id", {"rm", "1", "99999999999999999999"}},
         {66, "no such tube", "expected one that a job was put into", {"kick", "nope"}},
         {64,
@@ -399,7 +416,7 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
          {"rm", "--tube", "nope", "--state", "ready"}},
         {64, "\"x\"", "expected an id that", {"bury", "x"}},
         {64, "\"x\"", "expected an id that", {"rm", "1", "x"}},
-        {65, "\"1\": in another state", "expected a buried job", {"kick", "--ids", "1"}},
+        {65, "\"1\": in another state", "expected a buried job", {"kick", "1"}},
     };
     static const struct row no_store[] = {
         {66,

@@ -58,7 +58,7 @@ TEST(commands, "put, rm, work, kick and peek on a cluster do what they do on a s
     struct ended ended = WEIR_EXPECT(64, "rm", "17");
     CHECK(strstr(ended.err, "expected endpoint/tube/number") != NULL);
     ended_free(&ended);
-    WEIR(65, "kick", "--ids", now);
+    WEIR(65, "kick", now);
     WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "false");
     CHECK_INT(program_count("t", "buried"), ==, 3);
     ended = WEIR_EXPECT(0, "kick", "t");
