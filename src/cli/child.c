@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -24,16 +25,19 @@
 /* Members of the session that outlive its leader are not our children, so they are polled for. */
 #define SESSION_CHECK_NS WEIR_MS(20)
 
-/* KILL is repeated so often at most while a member is left: one may be missed while it forks, and
- * one may be in a call that nothing ends. */
-#define KILLS_MAX 20
-#define KILL_CHECK_MS 1
+/* After KILL a member is nearly always gone at once. One that is in a call that nothing ends is
+ * waited for. */
+#define KILLS_QUICK 20
+#define KILL_QUICK_MS 1
 
 /* Descriptors for each child (its input while it is started, its pidfd, the pipes of its standard
- * error and its control channel, a folder and a file of /proc while its session is ended), and for
- * everything else. */
-#define FILES_A_CHILD 6
+ * error and its control channel, that of its run's context, a folder and a file of /proc while its
+ * session is ended), and for everything else. */
+#define FILES_A_CHILD 7
 #define FILES_BESIDE 64
+
+/* Whether the limit lets each worker have that of its context. */
+static atomic_bool has_spare;
 
 void child_raise_limit(uint32_t count)
 {
@@ -43,6 +47,13 @@ void child_raise_limit(uint32_t count)
         limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+    atomic_store(&has_spare, getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= needed);
+}
+
+int child_wake(const struct control_run *run)
+{
+    int fd;
+    return atomic_load(&has_spare) && weir_context_fd(run->context, &fd) == WEIR_OK ? fd : -1;
 }
 
 /* The input as a file at its start, or -1 with errno. */
@@ -114,7 +125,7 @@ int child_start(const struct child_request *request, int input, int output, stru
 {
     int error = -1;
     int control = -1;
-    *child = (struct child){.control = {.reader = -1}};
+    *child = (struct child){.control = {.reader = -1}, .wake = -1};
     int why = pipe_open(&child->capture.reader, &error);
     if (why == 0) {
         why = pipe_open(&child->control.reader, &control);
@@ -160,9 +171,10 @@ bool child_wait(struct child *child, int64_t wait_ns)
     }
     struct pollfd pollers[] = {{.fd = -1},
                                {.fd = child->pidfd, .events = POLLIN},
-                               {.fd = child->control.reader, .events = POLLIN}};
+                               {.fd = child->control.reader, .events = POLLIN},
+                               {.fd = child->wake, .events = POLLIN}};
     /* poll() would take a negative time for ever. */
-    capture_poll(&child->capture, pollers, 3,
+    capture_poll(&child->capture, pollers, 4,
                  wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0);
     control_read(&child->control, child->run);
     tell_of_stop(child);
@@ -173,21 +185,31 @@ bool child_wait(struct child *child, int64_t wait_ns)
 static enum weir_status wait_run(struct child *child)
 {
     enum weir_status status = WEIR_OK;
-    do {
-        if (child_wait(child, control_check_ns(child->run))) {
-            return WEIR_OK;
-        }
-        status = control_check(child->run);
-    } while (status == WEIR_OK);
+    bool has_ended = false;
+    child->wake = child_wake(child->run);
+    while (!has_ended && status == WEIR_OK) {
+        has_ended = child_wait(child, control_check_ns(child->run));
+        status = has_ended ? WEIR_OK : control_check(child->run);
+    }
+    child->wake = -1; /* once the context has ended it would end each wait at once */
     return status;
 }
 
 bool child_ask(const struct child *child)
 {
-    bool is_left = session_signal(child->pid, SIGTERM);
+    bool is_left = session_signal(child->pid, SIGTERM) != SESSION_GONE;
     /* A stopped process could not handle SIGTERM. */
     (void)session_signal(child->pid, SIGCONT);
     return is_left;
+}
+
+/* Tells of members that do not end, since their run goes on as long, or may go on beside the next.
+ */
+static void tell_of_left(const struct child *child, const char *why)
+{
+    const struct weir_job *job = child->run == NULL ? NULL : child->run->job;
+    (void)report(0, "job %s: of its program, process %d, something is left after KILL: %s",
+                 job == NULL ? "-" : job->id, (int)child->pid, why);
 }
 
 /* Asks, waits, kills. */
@@ -198,6 +220,7 @@ void child_end_session(struct child *child, int64_t grace_ns)
     int64_t start = weir_clock_now(clock);
     bool has_ended = false; /* the leader */
     bool is_left = child_ask(child);
+    enum session_left killed;
     for (int64_t left = grace_ns; left > 0 && is_left;
          left = grace_ns - (weir_clock_now(clock) - start)) {
         if (!has_ended) {
@@ -207,10 +230,16 @@ void child_end_session(struct child *child, int64_t grace_ns)
             capture_poll(&child->capture, &poller, 1,
                          (int)(least(left, SESSION_CHECK_NS) / WEIR_MS(1)) + 1);
         }
-        is_left = !has_ended || session_signal(pid, 0);
+        is_left = !has_ended || session_signal(pid, 0) != SESSION_GONE;
     }
-    for (int i = 0; i < KILLS_MAX && session_signal(pid, SIGKILL); i++) {
-        (void)poll(NULL, 0, KILL_CHECK_MS);
+    for (int i = 0; (killed = session_signal(pid, SIGKILL)) == SESSION_LEFT; i++) {
+        if (i == KILLS_QUICK) {
+            tell_of_left(child, "the run goes on until it has ended");
+        }
+        (void)poll(NULL, 0, i < KILLS_QUICK ? KILL_QUICK_MS : (int)(SESSION_CHECK_NS / WEIR_MS(1)));
+    }
+    if (killed == SESSION_FOREIGN) {
+        tell_of_left(child, "this process may not end it, and the job may run beside it");
     }
 }
 

@@ -50,11 +50,16 @@ struct child {
     struct capture capture;
     struct control control;
     struct control_run *run; /* the one it does, borrowed; NULL: none */
+    int wake;                /* readable: child_wait() returns early; -1: nothing */
 };
 
 /* Raises the limit on descriptors to the need of count children at once, or as far as allowed. The
  * children inherit it. */
 void child_raise_limit(uint32_t count);
+
+/* A descriptor that is readable once the run's context has ended; -1: there may be too few. A
+ * worker keeps it after the run, so without the limit above none would be left for children. */
+int child_wake(const struct control_run *run);
 
 /* The steps of child_run(), for one that outlives a run. */
 
@@ -66,7 +71,8 @@ int child_start(const struct child_request *request, int input, int output, stru
 bool child_wait(struct child *child, int64_t wait_ns);
 /* Asks the whole session to end, by TERM. Returns whether there was any of it. */
 bool child_ask(const struct child *child);
-/* Ends the whole session, as below. */
+/* Ends the whole session, as below, and waits until nothing is left of it but what this process may
+ * not end, which it tells of. */
 void child_end_session(struct child *child, int64_t grace_ns);
 /* Waits for its end and frees it; what it wrote is passed on within the grace once the run that it
  * did has ended. Returns 0 or an errno. */

@@ -6,16 +6,52 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <weir/weir.h>
 
+#include "cli/session.h"
 #include "support/forbid_call.h"
 #include "support/harness.h"
+
+/* Polls that would look again after a while do not: only a descriptor ends them. */
+static atomic_bool is_patient;
+static atomic_int polls;
+
+int poll(struct pollfd *pollers, nfds_t count, int timeout_ms)
+{
+    bool is_endless = timeout_ms < 0 || (timeout_ms == 100 && atomic_load(&is_patient));
+    atomic_fetch_add(&polls, 1);
+    const struct timespec limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+    return ppoll(pollers, count, is_endless ? NULL : &limit, NULL);
+}
+
+/* A process that signals do not reach. */
+static struct {
+    atomic_int pid;     /* 0: none */
+    atomic_int failure; /* an errno; 0: the call succeeds, and nothing happens */
+    atomic_int kills;   /* so many KILLs are sent to it */
+    int ends_at;        /* this one reaches it */
+} deaf;
+
+int kill(pid_t pid, int number)
+{
+    if (pid == 0 || pid != atomic_load(&deaf.pid)) {
+        return (int)syscall(SYS_kill, pid, number);
+    }
+    bool is_kill = number == SIGKILL;
+    if (is_kill && atomic_fetch_add(&deaf.kills, 1) + 1 == deaf.ends_at) {
+        return (int)syscall(SYS_kill, pid, number);
+    }
+    errno = atomic_load(&deaf.failure);
+    return errno == 0 ? (int)syscall(SYS_kill, pid, 0) : -1;
+}
 
 /* One run on a worker of a pool, with what it wrote. */
 struct scene {
@@ -352,6 +388,90 @@ TEST(cancelled, "a cancellation ends the group as a deadline does")
     scene_end(&scene);
     CHECK_STATUS(scene.end.ended_by, WEIR_ECANCELED);
     CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+TEST(cancelled_at_once,
+     "a cancellation is seen by its descriptor, not when the run is looked at again")
+{
+    struct scene scene;
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)": > started; exec sleep 1000", NULL};
+    child_raise_limit(1);
+    atomic_store(&is_patient, true);
+    scene_init(&scene, argv);
+    scene_start(&scene);
+    wait_for_file("started");
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    scene_end(&scene);
+    CHECK_STATUS(scene.end.ended_by, WEIR_ECANCELED);
+    CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+TEST(no_spin, "one that tidies up after a cancellation is waited for asleep")
+{
+    struct scene scene;
+    char *argv[] = {
+        (char *)"sh", (char *)"-c",
+        (char *)"trap 'sleep 0.5; exit 3' TERM; : > started; while :; do sleep 0.01; done", NULL};
+    child_raise_limit(1);
+    scene_init(&scene, argv);
+    scene_start(&scene);
+    wait_for_file("started");
+    int before = atomic_load(&polls);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    scene_end(&scene);
+    CHECK_INT(scene.end.number, ==, 3);
+    CHECK_INT(atomic_load(&polls) - before, <, 100);
+}
+
+/* Starts a program with a member in a group of its own, which is deaf from then on, and ends its
+ * session. What was said on standard error is in the scene's output. */
+static void end_deaf(struct scene *scene)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"timeout 1000 sh -c \"trap '' TERM; echo \\$\\$ > pid; mv pid started; "
+                            "exec sleep 1000\" & wait",
+                    NULL};
+    struct child child;
+    scene_init(scene, argv);
+    CHECK_INT(child_start(&scene->request, -1, -1, &child), ==, 0);
+    wait_for_file("started");
+    FILE *file = fopen("started", "re");
+    int pid = 0;
+    CHECK(file != NULL && fscanf(file, "%d", &pid) == 1);
+    (void)fclose(file);
+    atomic_store(&deaf.pid, pid);
+    int output = memfd_create("output", MFD_CLOEXEC);
+    int saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
+    CHECK(output >= 0 && saved >= 0);
+    CHECK_INT(dup2(output, STDERR_FILENO), ==, STDERR_FILENO);
+    child_end_session(&child, 0);
+    CHECK_INT(dup2(saved, STDERR_FILENO), ==, STDERR_FILENO);
+    CHECK_INT(pread(output, scene->output, sizeof(scene->output) - 1, 0), >=, 0);
+    (void)close(output);
+    (void)close(saved);
+    CHECK_INT(child_finish(&child, 0, &scene->end), ==, 0);
+}
+
+TEST(waits_for_members, "a run is not over while a member lives that KILL reaches and does not end")
+{
+    struct scene scene;
+    struct process process;
+    deaf.ends_at = 30;
+    end_deaf(&scene);
+    CHECK_INT(atomic_load(&deaf.kills), >=, deaf.ends_at);
+    CHECK(strstr(scene.output, "the run goes on until it has ended\n") != NULL);
+    CHECK(strstr(strstr(scene.output, "goes on") + 1, "goes on") == NULL);
+    CHECK(!process_read(atomic_load(&deaf.pid), &process));
+}
+
+TEST(leaves_foreign, "a member that may not be killed is told of, and does not hold up its worker")
+{
+    struct scene scene;
+    atomic_store(&deaf.failure, EPERM);
+    end_deaf(&scene);
+    CHECK(strstr(scene.output, "this process may not end it, and the job may run beside it\n") !=
+          NULL);
+    CHECK_INT(syscall(SYS_kill, atomic_load(&deaf.pid), SIGKILL), ==, 0);
 }
 
 TEST(many, "of many runs no zombie and no descriptor stays")

@@ -16,8 +16,9 @@
 
 #define PIPE_SIZE 65536
 
-/* A context has no descriptor to wait on, so a cancellation is seen after this time at most. The
- * deadline is known in advance and is met to the millisecond. */
+/* What no descriptor tells is seen after this time at most: that a program is stopped, and a
+ * cancellation where descriptors are scarce. The deadline is known in advance and is met to
+ * the millisecond. */
 #define CONTEXT_CHECK_NS WEIR_MS(100)
 
 /* Of a line: what follows its first word. Returns whether the line makes sense. */

@@ -164,12 +164,6 @@ static void describe(const struct control_run *run, const struct resident_end *e
     (void)described; /* The context is that of the run. */
 }
 
-/* Of a run that has no more to tell. */
-static void give_reason(weir_context *context, const char *reason)
-{
-    (void)weir_context_explain(context, reason);
-}
-
 /* The status of a run, from its program's end and what it told before. */
 static int judge(const struct handler *handler, const struct control_run *run,
                  const struct resident_end *ended)
@@ -178,7 +172,7 @@ static int judge(const struct handler *handler, const struct control_run *run,
     bool has_succeeded = end->ended_by == WEIR_OK && end->exited && end->number == 0;
     if (has_succeeded && run->retry_ns == 0 && !run->is_buried) {
         if (run->result[0] != '\0') {
-            give_reason(run->context, run->result);
+            (void)weir_context_explain(run->context, run->result);
         }
         return WEIR_OK;
     }
@@ -205,7 +199,8 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
         return WEIR_ECANCELED;
     }
     if (!resident_takes(&handler->residents, job)) {
-        give_reason(context, "its body has a newline, which --persistent lines cannot hand on");
+        (void)weir_context_explain(
+            context, "its body has a newline, which --persistent lines cannot hand on");
         return WEIR_ESTOP;
     }
     char **environment = environment_new(is_persistent ? NULL : job, handler->broker);
@@ -227,8 +222,9 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
     /* A failed run: other jobs' environments may be shorter, or the worker's own is what is too
      * long. A persistent program's has no headers. */
     if (why == E2BIG && !is_persistent && job->headers != NULL && job->headers[0] != '\0') {
-        give_reason(context, "its headers and the environment are longer than a program may be "
-                             "given");
+        (void)weir_context_explain(
+            context, "its headers and the environment are longer than a program may be "
+                     "given");
         return WEIR_ETOOBIG;
     }
     return why == 0 ? judge(handler, &run, &ended) : refuse_start(handler, job, why);

@@ -187,6 +187,7 @@ static enum course converse(struct resident *resident, struct frame *frame,
                             const struct control_run *run, enum weir_status *ret_status)
 {
     bool is_read = write_some(resident, frame);
+    int wake = child_wake(run);
     while (true) {
         /* Before the answer is read: what has ended by now has written all of it. */
         bool has_ended = !is_read || resident->output < 0 || child_wait(&resident->child, 0);
@@ -207,8 +208,9 @@ static enum course converse(struct resident *resident, struct frame *frame,
             {.fd = resident->output, .events = POLLIN},
             {.fd = resident->child.pidfd, .events = POLLIN},
             {.fd = resident->child.control.reader, .events = POLLIN},
+            {.fd = wake, .events = POLLIN},
         };
-        capture_poll(&resident->child.capture, pollers, 5,
+        capture_poll(&resident->child.capture, pollers, 6,
                      (int)((control_check_ns(run) + WEIR_MS(1) - 1) / WEIR_MS(1)));
         is_read = frame->next == 3 || write_some(resident, frame);
     }

@@ -17,11 +17,19 @@ struct process {
     unsigned long long started; /* in clock ticks since the boot */
 };
 
-/* Reads it. False: it has ended, or nothing is known. */
+/* Reads it. False: all its threads have ended, or nothing is known. */
 bool process_read(pid_t pid, struct process *ret_process);
 
-/* Sends a signal (0: none) to each living member of the session of an unreaped child, and returns
- * whether there is one. Where /proc tells nothing, to the leader's group; true then. */
-bool session_signal(pid_t session, int number);
+/* What there is of a session. */
+enum session_left {
+    SESSION_GONE,    /* nothing */
+    SESSION_UNKNOWN, /* /proc tells nothing, and its group has a member, if only a zombie */
+    SESSION_FOREIGN, /* members that this process may not send signals */
+    SESSION_LEFT     /* a member that the signal has reached */
+};
+
+/* Sends a signal (0: none) to each living member of the session of an unreaped child. Where /proc
+ * tells nothing, to the leader's group. */
+enum session_left session_signal(pid_t session, int number);
 
 #endif

@@ -49,11 +49,12 @@ TEST(raised, "the soft limit on descriptors is raised to what -j asks for, not a
     limit_files(70, before.rlim_max);
     struct ended ended =
         WEIR_EXPECT(0, "work", "-e", "-j", "50", "t", "--", "sh", "-c", "ulimit -Sn");
-    CHECK_STRING(ended.out, "364\n364\n364\n");
+    CHECK_STRING(ended.out, "414\n414\n414\n");
     ended_free(&ended);
     put_jobs(1);
+    limit_files(80, before.rlim_max);
     ended = WEIR_EXPECT(0, "work", "-e", "t", "--", "sh", "-c", "ulimit -Sn");
-    CHECK_STRING(ended.out, "70\n");
+    CHECK_STRING(ended.out, "80\n");
     ended_free(&ended);
     put_jobs(1);
     limit_files(70, 100);
