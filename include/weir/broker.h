@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include <weir/allocator.h>
-#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/job.h>
 #include <weir/log.h>

@@ -8,7 +8,6 @@
 
 #include <weir/allocator.h>
 #include <weir/context.h>
-#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/isolation.h>
 #include <weir/key.h>

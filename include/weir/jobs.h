@@ -12,7 +12,6 @@
 #include <weir/feature.h>
 #include <weir/job.h>
 #include <weir/job_schedule.h>
-#include <weir/move.h>
 #include <weir/policy.h>
 #include <weir/producer.h>
 #include <weir/transaction.h>

@@ -8,7 +8,6 @@
 
 #include <weir/allocator.h>
 #include <weir/duration.h>
-#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/key.h>
 #include <weir/status.h>

@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include <weir/allocator.h>
-#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/status.h>
 

@@ -10,7 +10,6 @@
 #include <weir/clock.h>
 #include <weir/ended.h>
 #include <weir/envelope.h>
-#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/limiter.h>
 #include <weir/log.h>

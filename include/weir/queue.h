@@ -10,7 +10,6 @@
 #include <weir/allocator.h>
 #include <weir/clock.h>
 #include <weir/duration.h>
-#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/key.h>
 #include <weir/limiter.h>

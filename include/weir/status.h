@@ -3,12 +3,14 @@
 #ifndef WEIR_STATUS_H
 #define WEIR_STATUS_H
 
+#include <stddef.h>
+
 #include <weir/export.h>
 
 WEIR_BEGIN_DECLS
 
 /** @file
- * The one status type of weir.
+ * The one status type of weir, and errors in words.
  *
  * Every function that can fail returns an `enum weir_status`, or an `int` where statuses of the
  * user's own callbacks, from WEIR_EUSER up, pass through it; results leave through trailing `ret_…`
@@ -62,6 +64,16 @@ WEIR_API const char *weir_status_name(int status);
 
 /** The status in words, lower case, without a full stop, in English; never NULL. Thread-safe. */
 WEIR_API const char *weir_status_text(int status);
+
+/** Why a call failed, in words. Caller-owned. A call with a parameter ret_error, which may be NULL,
+ * fills it in when it fails, with the value that was wrong, what was expected, and where. On
+ * success text is "", but that calls on several ids say there why they refused one. */
+struct weir_error {
+    char text[512]; /**< One printable line without a newline, NUL-terminated; "" where there is
+                         nothing to say. */
+    size_t offset;  /**< Of the wrong piece in the text of weir_cron_new(), in bytes; else 0. */
+    size_t length;  /**< Of that piece, in bytes; 0: it is missing, or it is not in the text. */
+};
 
 WEIR_END_DECLS
 

@@ -27,7 +27,6 @@
 #include <weir/end.h>
 #include <weir/ended.h>
 #include <weir/envelope.h>
-#include <weir/error.h>
 #include <weir/isolation.h>
 #include <weir/key.h>
 #include <weir/lifecycle.h>

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include <weir/error.h>
 #include <weir/status.h>
 
 /* Empties ret_error (may be NULL). */

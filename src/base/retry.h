@@ -3,7 +3,6 @@
 #ifndef WEIRI_RETRY_H
 #define WEIRI_RETRY_H
 
-#include <weir/error.h>
 #include <weir/retry.h>
 #include <weir/status.h>
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include <weir/move.h>
+#include <weir/admin.h>
 
 #include "cli/arguments.h"
 #include "cli/matching.h"

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include <weir/error.h>
 #include <weir/isolation.h>
 #include <weir/status.h>
 

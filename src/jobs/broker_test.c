@@ -8,7 +8,6 @@
 
 #include <weir/admin.h>
 #include <weir/consumer.h>
-#include <weir/move.h>
 #include <weir/producer.h>
 
 #include "support/jobs.h"

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Headers of jobs: what they may be, and that a store keeps them. */
-#include <weir/move.h>
+#include <weir/admin.h>
 
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 /* What puts and workers do to a job while it is moved, and one store by two names. */
 #include <weir/admin.h>
-#include <weir/move.h>
 #include <weir/policy.h>
 
 #include <unistd.h>

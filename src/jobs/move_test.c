@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Moves between SQLite stores: what is kept, what is told, and processes killed at each step. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
-#include <weir/move.h>
+#include <weir/admin.h>
 #include <weir/policy.h>
 
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Moves between an SQLite store and a cluster, killed at each step, and what then runs. */
+#include <weir/admin.h>
 #include <weir/consumer.h>
-#include <weir/move.h>
 #include <weir/policy.h>
 
 #include "base/time.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <weir/error.h>
+#include <weir/status.h>
 
 #include "support/harness.h"
 

@@ -3,7 +3,7 @@
 #ifndef WEIRI_CORE_MOVE_H
 #define WEIRI_CORE_MOVE_H
 
-#include <weir/move.h>
+#include <weir/admin.h>
 
 #include "jobs/core/backend.h"
 

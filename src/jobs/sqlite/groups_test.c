@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 /* Groups of jobs: how many of one are reserved at once, over all brokers of a store. */
 #include <weir/admin.h>
-#include <weir/move.h>
 
 #include "jobs/sqlite/store.h"
 #include "support/changes.h"

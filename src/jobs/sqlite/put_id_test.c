@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Puts that are repeated, and batches whose bodies have options of their own. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
-#include <weir/move.h>
+#include <weir/admin.h>
 #include <weir/policy.h>
 
 #include <signal.h>

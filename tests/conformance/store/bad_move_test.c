@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/move.h>
+#include <weir/admin.h>
 
 #include "conformance/store/bad_store.h"
 
-/* Bad input to the function of weir/move.h. */
+/* Bad input to weir_broker_move(). */
 
 static int ignore_step(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
 {
