@@ -36,6 +36,7 @@ struct copies {
     size_t count;
 };
 
+/* Returns a code of SQLite. */
 static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
 {
     const char *reason = (const char *)sqlite3_column_text(statement, 8);
@@ -64,26 +65,18 @@ static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
     return SQLITE_OK;
 }
 
-static int read_attempts(struct weiri_reading *reading, void *arg)
+static void read_attempts(struct weiri_reading *reading, void *arg)
 {
+    struct weiri_connection *reader = reading->reader;
     struct copies *copies = arg;
     sqlite3_stmt *statement;
     int64_t ignored;
-    int code =
-        weiri_sql_number(reading->reader, WEIRI_SQL_LOAD, WEIRI_VALUES(copies->job), &ignored);
-    copies->is_gone = code == SQLITE_DONE;
-    if (code != SQLITE_OK) {
-        return code;
+    copies->is_gone = !weiri_sql_find(reader, WEIRI_SQL_LOAD, WEIRI_VALUES(copies->job), &ignored);
+    bool is = weiri_sql_first(reader, WEIRI_SQL_ATTEMPTS, WEIRI_VALUES(copies->job), &statement);
+    for (; is && copies->count < WEIR_ATTEMPTS_MAX; is = weiri_sql_next(reader, statement)) {
+        weiri_sql_fail(reader, read_attempt(statement, &copies->items[copies->count++]));
     }
-    code =
-        weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, WEIRI_VALUES(copies->job), &statement);
-    while (code == SQLITE_ROW && copies->count < WEIR_ATTEMPTS_MAX) {
-        code = read_attempt(statement, &copies->items[copies->count++]);
-        if (code == SQLITE_OK) {
-            code = sqlite3_step(statement);
-        }
-    }
-    return weiri_sql_end(statement, code);
+    weiri_sql_leave(statement);
 }
 
 enum weir_status weiri_store_attempts(void *arg, const char *id, weir_attempt_fn *fn, void *fn_arg,

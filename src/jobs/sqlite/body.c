@@ -58,13 +58,14 @@ uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct w
     return told == NULL || told->size == 0 ? checksum : add(checksum, told->bytes, told->size);
 }
 
-int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
-                           struct weiri_stored_body *ret_body)
+bool weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
+                            struct weiri_stored_body *ret_body)
 {
     struct weiri_stored_body body = {.size = 0};
     struct weiri_value told = weiri_null();
-    int code = weiri_sql_start(connection, WEIRI_SQL_BODY, WEIRI_VALUES(number), &body.statement);
-    if (code == SQLITE_ROW) {
+    bool is_there =
+        weiri_sql_first(connection, WEIRI_SQL_BODY, WEIRI_VALUES(number), &body.statement);
+    if (is_there) {
         uint64_t checksum = (uint64_t)sqlite3_column_int64(body.statement, 0);
         body.bytes = sqlite3_column_blob(body.statement, 1);
         body.size = (size_t)sqlite3_column_bytes(body.statement, 1);
@@ -73,7 +74,7 @@ int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
         bool is_read = sqlite3_errcode(connection->db) != SQLITE_NOMEM;
         const struct weir_body whole = {body.bytes, body.size, NULL};
         body.is_sound = is_read && weiri_stored_body_checksum(&whole, &told) == checksum;
-        code = is_read ? code : SQLITE_NOMEM;
+        weiri_sql_fail(connection, is_read ? SQLITE_OK : SQLITE_NOMEM);
     }
     const char *next = told.bytes;
     /* What is damaged may end without a NUL. */
@@ -83,5 +84,5 @@ int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
     next = next == end ? end : next + strlen(next) + 1;
     WEIRI_TOLD_FIELDS(TAKE)
     *ret_body = body;
-    return code;
+    return is_there;
 }

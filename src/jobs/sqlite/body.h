@@ -37,9 +37,9 @@ struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD
 /* told NULL: nothing is beside it. */
 uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct weiri_value *told);
 
-/* Reads a body. It is SQLite's until weiri_sql_end(body.statement, code), which follows.
- * SQLITE_ROW: found; SQLITE_DONE: there is none, which is not sound. */
-int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
-                           struct weiri_stored_body *ret_body);
+/* Reads a body. It is SQLite's until weiri_sql_leave(body.statement), which follows. Whether there
+ * is one: none is not sound. */
+bool weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
+                            struct weiri_stored_body *ret_body);
 
 #endif

@@ -46,31 +46,28 @@ static char *add_damage(struct damages *damages)
 /* --- what is in the file --- */
 
 /* A row that says itself what is wrong. */
-static int check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
-                      struct damages *damages)
+static void check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
+                       struct damages *damages)
 {
-    (void)reader;
     const char *text = (const char *)sqlite3_column_text(statement, 0);
     if (text == NULL) {
-        return SQLITE_NOMEM;
-    }
-    if (strcmp(text, "ok") != 0) {
+        weiri_sql_fail(reader, SQLITE_NOMEM);
+    } else if (strcmp(text, "ok") != 0) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", text);
     }
-    return SQLITE_OK;
 }
 
-static int check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
-                      struct damages *damages)
+static void check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
+                       struct damages *damages)
 {
     int64_t number = sqlite3_column_int64(statement, 0);
     struct weiri_stored_body body;
-    int code = weiri_stored_body_read(reader, number, &body);
-    if (code == SQLITE_DONE || (code == SQLITE_ROW && !body.is_sound)) {
+    bool is_there = weiri_stored_body_read(reader, number, &body);
+    weiri_sql_leave(body.statement);
+    if (reader->code == SQLITE_OK && !body.is_sound) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "the body of job %lld is %s",
-                       (long long)number, code == SQLITE_DONE ? "missing" : "damaged");
+                       (long long)number, is_there ? "damaged" : "missing");
     }
-    return weiri_sql_end(body.statement, code);
 }
 
 /* None of them keeps a row in memory. The jobs of a state are counted in its index: the first one
@@ -80,7 +77,7 @@ static int check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
 
 static const struct {
     const char *sql;
-    int (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
+    void (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
 } contents
     [] =
         {
@@ -102,21 +99,24 @@ static const struct {
 };
 
 /* Runs one of them; damage in the file ends it, and is told of like its rows. */
-static int check_contents(struct weiri_connection *reader, size_t which, struct damages *damages)
+static void check_contents(struct weiri_connection *reader, size_t which, struct damages *damages)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(reader->db, contents[which].sql, -1, &statement, NULL);
-    while (code == SQLITE_OK && damages->count < DAMAGES_MAX &&
-           (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        code = contents[which].row(reader, statement, damages);
+    weiri_sql_fail(reader, code);
+    while (reader->code == SQLITE_OK && code != SQLITE_DONE && damages->count < DAMAGES_MAX) {
+        code = sqlite3_step(statement);
+        weiri_sql_fail(reader, code);
+        if (code == SQLITE_ROW) {
+            contents[which].row(reader, statement, damages);
+        }
     }
-    if ((code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
+    if ((reader->code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s",
                        sqlite3_errmsg(reader->db));
-        code = SQLITE_OK;
+        (void)weiri_sql_forget(reader);
     }
     (void)sqlite3_finalize(statement);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 /* Each statement in a transaction of its own, so that the log can be restarted in between. */
@@ -131,8 +131,8 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
         struct damages damages = {.count = 0};
         status = weiri_reading_begin(reading, ret_error);
         if (status == WEIR_OK) {
-            int code = check_contents(reading->reader, i, &damages);
-            status = weiri_reading_end(reading, code, ret_error);
+            check_contents(reading->reader, i, &damages);
+            status = weiri_reading_end(reading, ret_error);
         }
         is_sound = is_sound && damages.count == 0;
         for (size_t n = 0; n < damages.count; n++) {
@@ -146,9 +146,11 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
     if (status == WEIR_OK) {
         status = weiri_reading_begin(reading, ret_error);
         if (status == WEIR_OK) {
-            int code = weiri_sql_number(reading->reader, WEIRI_SQL_NEWEST, NULL, &created_ns);
-            bool is_told = code == SQLITE_DONE || (code & 0xff) == SQLITE_CORRUPT;
-            status = weiri_reading_end(reading, is_told ? SQLITE_OK : code, ret_error);
+            weiri_sql_find(reading->reader, WEIRI_SQL_NEWEST, NULL, &created_ns);
+            if ((reading->reader->code & 0xff) == SQLITE_CORRUPT) {
+                (void)weiri_sql_forget(reading->reader); /* it is told of above */
+            }
+            status = weiri_reading_end(reading, ret_error);
         }
     }
     int64_t back_ns = weiri_time_sub(created_ns, reading->now_ns);

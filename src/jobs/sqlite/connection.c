@@ -301,53 +301,116 @@ int weiri_sql_prepare_ends(struct weiri_connection *connection)
     return code;
 }
 
-int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
-                    const struct weiri_value *values, sqlite3_stmt **ret_statement)
+int weiri_sql_fail(struct weiri_connection *connection, int code)
 {
-    sqlite3_stmt **statement = &connection->statements[which];
-    int code = prepare(connection, which);
-    int count = 0;
-    for (; code == SQLITE_OK && values != NULL && values[count].kind != WEIRI_VALUE_NONE; count++) {
-        code = bind(*statement, count + 1, &values[count]);
+    bool is_failure = code != SQLITE_ROW && code != SQLITE_DONE;
+    if (is_failure && connection->code == SQLITE_OK) {
+        connection->code = code;
     }
-    if (code == SQLITE_OK) {
-        WEIRI_ASSERT(count == sqlite3_bind_parameter_count(*statement));
-        code = sqlite3_step(*statement);
-    }
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        /* A connection of the program's may return codes without their cause. */
-        code = sqlite3_extended_errcode(connection->db);
-        (void)weiri_sql_end(*statement, code);
-    }
-    *ret_statement = *statement;
+    return connection->code;
+}
+
+int weiri_sql_forget(struct weiri_connection *connection)
+{
+    int code = connection->code;
+    connection->code = SQLITE_OK;
     return code;
 }
 
-int weiri_sql_end(sqlite3_stmt *statement, int code)
+/* Whether what failed before is over with this statement. */
+static bool is_fresh(enum weiri_sql which)
+{
+    return which == WEIRI_SQL_BEGIN || which == WEIRI_SQL_BEGIN_READ ||
+           which == WEIRI_SQL_ROLLBACK || which == WEIRI_SQL_ROLLBACK_TO;
+}
+
+/* Whether a step that gave code has come to a row; else its statement is ended. */
+static bool go_on(struct weiri_connection *connection, sqlite3_stmt *statement, int code)
+{
+    if (code == SQLITE_ROW) {
+        return true;
+    }
+    if (code != SQLITE_DONE) {
+        /* A connection of the program's may return codes without their cause. */
+        int cause = sqlite3_extended_errcode(connection->db);
+        (void)weiri_sql_fail(connection, cause == SQLITE_OK ? code : cause);
+    }
+    weiri_sql_leave(statement);
+    return false;
+}
+
+bool weiri_sql_first(struct weiri_connection *connection, enum weiri_sql which,
+                     const struct weiri_value *values, sqlite3_stmt **ret_statement)
+{
+    sqlite3_stmt **statement = &connection->statements[which];
+    int count = 0;
+    connection->code = is_fresh(which) ? SQLITE_OK : connection->code;
+    *ret_statement = NULL;
+    if (connection->code != SQLITE_OK) {
+        return false;
+    }
+    int code = prepare(connection, which);
+    for (; code == SQLITE_OK && values != NULL && values[count].kind != WEIRI_VALUE_NONE; count++) {
+        code = bind(*statement, count + 1, &values[count]);
+    }
+    WEIRI_ASSERT(code != SQLITE_OK || count == sqlite3_bind_parameter_count(*statement));
+    *ret_statement = *statement;
+    return go_on(connection, *statement, code == SQLITE_OK ? sqlite3_step(*statement) : code);
+}
+
+bool weiri_sql_next(struct weiri_connection *connection, sqlite3_stmt *statement)
+{
+    return go_on(connection, statement,
+                 connection->code == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE);
+}
+
+void weiri_sql_leave(sqlite3_stmt *statement)
 {
     if (statement != NULL) {
         (void)sqlite3_reset(statement);
         (void)sqlite3_clear_bindings(statement);
     }
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
                   const struct weiri_value *values)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(connection, which, values, &statement);
-    return weiri_sql_end(statement, code);
+    if (weiri_sql_first(connection, which, values, &statement)) {
+        weiri_sql_leave(statement);
+    }
+    return connection->code;
+}
+
+bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
+                    const struct weiri_value *values, int64_t *ret_number)
+{
+    sqlite3_stmt *statement;
+    *ret_number = 0;
+    if (!weiri_sql_first(connection, which, values, &statement)) {
+        return false;
+    }
+    *ret_number = sqlite3_column_int64(statement, 0);
+    weiri_sql_leave(statement);
+    return true;
+}
+
+int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
+                    const struct weiri_value *values, sqlite3_stmt **ret_statement)
+{
+    bool is = weiri_sql_first(connection, which, values, ret_statement);
+    return is ? SQLITE_ROW : connection->code != SQLITE_OK ? connection->code : SQLITE_DONE;
+}
+
+int weiri_sql_end(sqlite3_stmt *statement, int code)
+{
+    weiri_sql_leave(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
                      const struct weiri_value *values, int64_t *ret_number)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_start(connection, which, values, &statement);
-    if (code == SQLITE_ROW) {
-        *ret_number = sqlite3_column_int64(statement, 0);
-    }
-    int end = weiri_sql_end(statement, code);
-    return code == SQLITE_DONE ? code : end;
+    bool is = weiri_sql_find(connection, which, values, ret_number);
+    return is ? SQLITE_OK : connection->code != SQLITE_OK ? connection->code : SQLITE_DONE;
 }

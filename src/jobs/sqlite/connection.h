@@ -15,6 +15,7 @@
 /* A connection to a store's file with its prepared statements. Used by one thread at a time. */
 struct weiri_connection {
     sqlite3 *db;
+    int code;                                       /* of what failed first; SQLITE_OK: nothing */
     bool has_made_log;                              /* there was no WAL before */
     bool is_for_one_call;                           /* it is not kept: see connection.c */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
@@ -100,23 +101,42 @@ struct weiri_value weiri_value(struct weiri_value value);
 #define WEIRI_WORDS_OF_PUT WEIRI_WORD_FIELDS(WEIRI_WORD_OF_PUT) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_PUT)
 #define WEIRI_WORD_OF_PUT(name, kind, limit, feature) , put->name
 
-/* All functions from here on return SQLite's codes. values: WEIRI_VALUES(), or NULL for none. */
+/* Statements. What fails first sticks to the connection, as its code: from then on statements do
+ * nothing and find no row, so that the statements of a transaction are written as a sequence, and
+ * its end asks once whether they came through. What begins or undoes a transaction, or undoes a
+ * part of one, forgets the failure. What decides by a row asks whether there is one.
+ *
+ * values: WEIRI_VALUES(), or NULL for none. They are the caller's until the statement is ended. */
 
 /* Prepares what ends a transaction or a part of one, so that it ends also where there is no memory.
- * An opened connection has these. */
+ * An opened connection has these. Returns a code of SQLite. */
 int weiri_sql_prepare_ends(struct weiri_connection *connection);
 
-/* Prepares a statement at its first use, binds the values and takes the first step: SQLITE_ROW,
- * SQLITE_DONE, or a failure. weiri_sql_end() follows; after a failure it may be left out. */
-int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
-                    const struct weiri_value *values, sqlite3_stmt **ret_statement);
-/* Ends a statement whose last step gave code, and returns the values to their owners: SQLITE_OK
- * after a row or the end, else code. */
-int weiri_sql_end(sqlite3_stmt *statement, int code);
-/* Runs a statement whose rows do not matter. */
+/* Lets a failure stick that is no statement's own, such as a row that cannot be right. SQLITE_OK,
+ * SQLITE_ROW and SQLITE_DONE are none. Returns what sticks. */
+int weiri_sql_fail(struct weiri_connection *connection, int code);
+/* Forgets the failure, and returns it. */
+int weiri_sql_forget(struct weiri_connection *connection);
+
+/* Starts a statement, which is prepared at its first use. Whether it has a row. */
+bool weiri_sql_first(struct weiri_connection *connection, enum weiri_sql which,
+                     const struct weiri_value *values, sqlite3_stmt **ret_statement);
+/* Whether there is another row. After the last one, or a failure, the statement is ended. */
+bool weiri_sql_next(struct weiri_connection *connection, sqlite3_stmt *statement);
+/* Ends a statement before its last row. */
+void weiri_sql_leave(sqlite3_stmt *statement);
+
+/* Runs a statement whose rows do not matter. Returns what sticks. */
 int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
                   const struct weiri_value *values);
-/* Reads the first column of the first row; SQLITE_DONE where there is none. */
+/* Reads the first number of the first row: whether there is one. Else *ret_number is 0. */
+bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
+                    const struct weiri_value *values, int64_t *ret_number);
+
+/* The same as codes of SQLite, one by one. */
+int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
+                    const struct weiri_value *values, sqlite3_stmt **ret_statement);
+int weiri_sql_end(sqlite3_stmt *statement, int code);
 int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
                      const struct weiri_value *values, int64_t *ret_number);
 

@@ -62,42 +62,38 @@ static void keep(struct page *page, struct weiri_reservation *job)
 }
 
 /* Reads from the job behind page->after up to page->until, which is at most the last one then. */
-static int read_page(struct weiri_reading *reading, void *arg)
+static void read_page(struct weiri_reading *reading, void *arg)
 {
     struct page *page = arg;
     const struct weir_job_filter *filter = page->filter;
+    struct weiri_connection *reader = reading->reader;
     int64_t tube = 0; /* all */
-    int code =
-        filter->tube == NULL ? SQLITE_OK : weiri_tube_find(reading->reader, filter->tube, &tube);
-    bool is_known = code == SQLITE_OK;
-    code = code == SQLITE_DONE ? SQLITE_OK : code;
-    if (code == SQLITE_OK && page->last < 0) {
-        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_JOB, NULL, &page->last);
+    bool is_known =
+        filter->tube == NULL || weiri_tube_find(reader, filter->tube, &tube) == SQLITE_OK;
+    if (page->last < 0) {
+        weiri_sql_find(reader, WEIRI_SQL_LAST_JOB, NULL, &page->last);
     }
     page->until = page->until < page->last && is_known ? page->until : page->last;
-    if (code != SQLITE_OK || !is_known) {
-        return code;
+    if (!is_known) {
+        return;
     }
     /* One that is due, and so is ready, may be stored as delayed still. */
     unsigned due = (page->states >> WEIR_JOB_READY & 1U) << WEIR_JOB_DELAYED;
     bool is_buried = tube != 0 && filter->state == WEIR_JOB_BURIED;
     int64_t before_ns = filter->created_before_ns != 0 ? filter->created_before_ns : INT64_MAX;
     sqlite3_stmt *statement;
-    code = weiri_sql_start(reading->reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
-                           WEIRI_VALUES(page->after, page->until, tube, page->states | due,
-                                        filter->attempts_min, before_ns),
-                           &statement);
-    while (code == SQLITE_ROW && !page->is_full) {
-        struct weiri_reservation *copy;
-        code = weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE, &copy);
+    bool is = weiri_sql_first(reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
+                              WEIRI_VALUES(page->after, page->until, tube, page->states | due,
+                                           filter->attempts_min, before_ns),
+                              &statement);
+    for (; is && !page->is_full; is = weiri_sql_next(reader, statement)) {
+        struct weiri_reservation *copy =
+            weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE);
         if (copy != NULL) {
             keep(page, copy);
         }
-        if (code == SQLITE_OK && !page->is_full) {
-            code = sqlite3_step(statement);
-        }
     }
-    return weiri_sql_end(statement, code);
+    weiri_sql_leave(statement);
 }
 
 enum weir_status weiri_store_scan(void *arg, const struct weiri_listing *listing,

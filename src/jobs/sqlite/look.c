@@ -12,22 +12,22 @@
 
 /* Reads one tube. Delayed jobs that are due count as ready, even if no consumer has made them
  * ready in the store. */
-static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bool has_pauses,
-                     struct weir_tube_counts *ret_counts)
+static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bool has_pauses,
+                      struct weir_tube_counts *ret_counts)
 {
     const char *name = (const char *)sqlite3_column_text(statement, 1);
     int64_t numbers[9];
+    bool is_sound = true;
     for (int i = 0; i < 9; i++) {
         numbers[i] = sqlite3_column_int64(statement, i + 2);
-        if (numbers[i] < 0) {
-            return SQLITE_CORRUPT;
-        }
+        is_sound = is_sound && numbers[i] >= 0;
     }
     int64_t due = numbers[8];
     int64_t due_since_ns = sqlite3_column_int64(statement, 11);
     int64_t since_ns = sqlite3_column_int64(statement, 12);
-    if (name == NULL || numbers[0] < due) {
-        return name == NULL ? SQLITE_NOMEM : SQLITE_CORRUPT;
+    if (name == NULL || !is_sound || numbers[0] < due) {
+        weiri_sql_fail(reading->reader, name == NULL ? SQLITE_NOMEM : SQLITE_CORRUPT);
+        return;
     }
     *ret_counts = (struct weir_tube_counts){
         .delayed = (uint64_t)(numbers[0] - due),
@@ -41,9 +41,10 @@ static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, boo
         .ready_since_ns =
             due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns};
     memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
-    return has_pauses ? weiri_tube_pause(reading->reader, sqlite3_column_int64(statement, 0),
-                                         reading->now_ns, &ret_counts->paused_until_ns)
-                      : SQLITE_OK;
+    if (has_pauses) {
+        weiri_tube_pause(reading->reader, sqlite3_column_int64(statement, 0), reading->now_ns,
+                         &ret_counts->paused_until_ns);
+    }
 }
 
 /* The tubes of a name; NULL: all. */
@@ -52,28 +53,27 @@ struct tubes {
     struct weiri_array findings; /* of struct weir_tube_counts */
 };
 
-static int read_tubes(struct weiri_reading *reading, void *arg)
+static void read_tubes(struct weiri_reading *reading, void *arg)
 {
+    struct weiri_connection *reader = reading->reader;
     struct tubes *tubes = arg;
     const char *tube = tubes->tube;
-    sqlite3_stmt *statement = NULL;
-    int64_t pauses = 0;
-    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, &pauses);
-    if (code == SQLITE_OK) {
-        code = tube == NULL ? weiri_sql_start(reading->reader, WEIRI_SQL_TUBES,
-                                              WEIRI_VALUES(reading->now_ns), &statement)
-                            : weiri_sql_start(reading->reader, WEIRI_SQL_TUBE,
-                                              WEIRI_VALUES(reading->now_ns, tube), &statement);
-    }
-    while (code == SQLITE_ROW) {
+    int64_t now = reading->now_ns;
+    sqlite3_stmt *statement;
+    int64_t pauses;
+    weiri_sql_find(reader, WEIRI_SQL_COUNT_PAUSES, NULL, &pauses);
+    bool is = tube == NULL
+                  ? weiri_sql_first(reader, WEIRI_SQL_TUBES, WEIRI_VALUES(now), &statement)
+                  : weiri_sql_first(reader, WEIRI_SQL_TUBE, WEIRI_VALUES(now, tube), &statement);
+    for (; is; is = weiri_sql_next(reader, statement)) {
         struct weir_tube_counts *counts =
             weiri_array_add(&tubes->findings, &reading->store->config->allocator);
-        code = counts == NULL ? SQLITE_NOMEM : read_tube(reading, statement, pauses > 0, counts);
-        if (code == SQLITE_OK) {
-            code = sqlite3_step(statement);
+        if (counts == NULL) {
+            weiri_sql_fail(reader, SQLITE_NOMEM);
+        } else {
+            read_tube(reading, statement, pauses > 0, counts);
         }
     }
-    return weiri_sql_end(statement, code);
 }
 
 enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn, void *fn_arg,
@@ -101,8 +101,8 @@ static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
     struct weiri_reservation *copy = NULL;
     enum weir_status status = weiri_reading_begin(reading, ret_error);
     if (status == WEIR_OK) {
-        int code = weiri_copy_job(reading, number, listing->filter.state, &copy);
-        status = weiri_reading_end(reading, code, ret_error);
+        copy = weiri_copy_job(reading, number, listing->filter.state);
+        status = weiri_reading_end(reading, ret_error);
     }
     *ret_is_told = status == WEIR_OK && copy != NULL;
     *ret_is_over = *ret_is_told && listing->fn(&copy->job, listing->arg) != 0;
@@ -110,9 +110,9 @@ static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
     return status;
 }
 
-static int read_last(struct weiri_reading *reading, void *ret_last)
+static void read_last(struct weiri_reading *reading, void *ret_last)
 {
-    return weiri_sql_number(reading->reader, WEIRI_SQL_LAST_PUT, NULL, ret_last);
+    weiri_sql_find(reading->reader, WEIRI_SQL_LAST_PUT, NULL, ret_last);
 }
 
 enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_put,
@@ -129,54 +129,48 @@ enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_pu
 }
 
 /* Finds the numbers of jobs of one state, at most limit. */
-static int list_state(struct weiri_reading *reading, enum weir_job_state state, int64_t tube,
-                      size_t limit, struct weiri_array *findings)
+static void list_state(struct weiri_reading *reading, enum weir_job_state state, int64_t tube,
+                       size_t limit, struct weiri_array *findings)
 {
     static const enum weiri_sql lists[] = {
         [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,   [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
         [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED, [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
         [WEIR_JOB_ARCHIVED] = WEIRI_SQL_PEEK_ARCHIVED,
     };
+    struct weiri_connection *reader = reading->reader;
+    int64_t most = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(
-        reading->reader, lists[state],
-        WEIRI_VALUES(tube, reading->now_ns, limit < INT64_MAX ? (int64_t)limit : INT64_MAX),
-        &statement);
-    while (code == SQLITE_ROW) {
+    bool is = weiri_sql_first(reader, lists[state], WEIRI_VALUES(tube, reading->now_ns, most),
+                              &statement);
+    for (; is; is = weiri_sql_next(reader, statement)) {
         int64_t *number = weiri_array_add(findings, &reading->store->config->allocator);
         if (number == NULL) {
-            code = SQLITE_NOMEM;
-            break;
+            weiri_sql_fail(reader, SQLITE_NOMEM);
+        } else {
+            *number = sqlite3_column_int64(statement, 0);
         }
-        *number = sqlite3_column_int64(statement, 0);
-        code = sqlite3_step(statement);
     }
-    return weiri_sql_end(statement, code);
 }
 
 /* Finds the numbers of the first jobs of a tube. */
-static int list_first(struct weiri_reading *reading, const struct weiri_listing *listing,
-                      struct weiri_array *findings)
+static void list_first(struct weiri_reading *reading, const struct weiri_listing *listing,
+                       struct weiri_array *findings)
 {
     enum weir_job_state state = listing->filter.state;
     size_t limit = listing->limit;
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
                                                 WEIR_JOB_BURIED};
     int64_t number;
-    int code = weiri_tube_find(reading->reader, listing->filter.tube, &number);
-    if (code != SQLITE_OK) {
-        return code == SQLITE_DONE ? SQLITE_OK : code;
-    }
+    weiri_tube_find(reading->reader, listing->filter.tube, &number);
     if (state == WEIR_JOB_ARCHIVED) {
-        return list_state(reading, state, number, limit, findings);
+        list_state(reading, state, number, limit, findings);
     }
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && code == SQLITE_OK; i++) {
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
         if (is_asked && findings->count < limit) {
-            code = list_state(reading, order[i], number, limit - findings->count, findings);
+            list_state(reading, order[i], number, limit - findings->count, findings);
         }
     }
-    return code;
 }
 
 /* Finds the numbers of the jobs that are to be told: of the one with the id, or of the first. */
@@ -189,9 +183,11 @@ static enum weir_status find(struct weiri_reading *reading, const struct weiri_l
                               : weiri_number_parse("job id", listing->id, number, ret_error);
     }
     enum weir_status status = weiri_reading_begin(reading, ret_error);
-    return status == WEIR_OK
-               ? weiri_reading_end(reading, list_first(reading, listing, findings), ret_error)
-               : status;
+    if (status == WEIR_OK) {
+        list_first(reading, listing, findings);
+        status = weiri_reading_end(reading, ret_error);
+    }
+    return status;
 }
 
 enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing,

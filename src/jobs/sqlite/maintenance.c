@@ -80,9 +80,10 @@ struct stretch {
 static int is_sound(struct weiri_store *own, int64_t number, bool *ret_is_sound)
 {
     struct weiri_stored_body body;
-    int code = weiri_stored_body_read(&own->writer, number, &body);
-    *ret_is_sound = code == SQLITE_ROW && body.is_sound;
-    return weiri_sql_end(body.statement, code);
+    weiri_stored_body_read(&own->writer, number, &body);
+    *ret_is_sound = body.is_sound;
+    weiri_sql_leave(body.statement);
+    return own->writer.code;
 }
 
 /* Buries a job whose body is damaged, unless a worker has it. */

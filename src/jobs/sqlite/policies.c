@@ -16,27 +16,27 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
     struct weir_tube_policy *policy = &ret_policy->record.policy;
     *ret_policy = (struct weiri_policy){.is_changed = false};
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, WEIRI_VALUES(tube), &statement);
-    if (code == SQLITE_ROW) {
-        int64_t numbers[8];
-        for (int i = 0; i < 8; i++) {
-            numbers[i] = sqlite3_column_int64(statement, i);
-            if (numbers[i] < 0) {
-                return weiri_sql_end(statement, SQLITE_CORRUPT);
-            }
-        }
-        if (numbers[3] > WEIR_LATE_DROP || numbers[4] > UINT32_MAX) {
-            return weiri_sql_end(statement, SQLITE_CORRUPT);
-        }
-        policy->archive_ns = numbers[0];
-        policy->archive_count = (uint64_t)numbers[1];
-        policy->late_ns = numbers[2];
-        policy->late = (uint32_t)numbers[3];
-        policy->group_limit = (uint32_t)numbers[4];
-        ret_policy->counts = (struct weir_tube_policy_counts){
-            (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
+    int64_t numbers[8];
+    bool is_sound = true;
+    if (!weiri_sql_first(connection, WEIRI_SQL_POLICY, WEIRI_VALUES(tube), &statement)) {
+        return connection->code;
     }
-    return weiri_sql_end(statement, code);
+    for (int i = 0; i < 8; i++) {
+        numbers[i] = sqlite3_column_int64(statement, i);
+        is_sound = is_sound && numbers[i] >= 0;
+    }
+    weiri_sql_leave(statement);
+    if (!is_sound || numbers[3] > WEIR_LATE_DROP || numbers[4] > UINT32_MAX) {
+        return weiri_sql_fail(connection, SQLITE_CORRUPT);
+    }
+    policy->archive_ns = numbers[0];
+    policy->archive_count = (uint64_t)numbers[1];
+    policy->late_ns = numbers[2];
+    policy->late = (uint32_t)numbers[3];
+    policy->group_limit = (uint32_t)numbers[4];
+    ret_policy->counts = (struct weir_tube_policy_counts){
+        (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
+    return SQLITE_OK;
 }
 
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
@@ -46,13 +46,8 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
     *ret_count = 0;
     /* The count of archived jobs is that of the row and of the tally. */
-    int code = weiri_tally_flush(store, tally);
-    if (code == SQLITE_OK) {
-        code = weiri_policy_find(&store->writer, tube, &policy);
-    }
-    if (code != SQLITE_OK) {
-        return code;
-    }
+    weiri_tally_flush(store, tally);
+    weiri_policy_find(&store->writer, tube, &policy);
     int64_t ended_ns;
     uint64_t surplus = weiri_archive_surplus(&policy.record.policy, policy.counts.archived,
                                              now.wall_ns, &ended_ns);
@@ -60,58 +55,53 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     size_t count = 0;
     surplus = surplus < limit ? surplus : limit;
     if (surplus > 0) {
-        code = weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX, surplus,
-                                 &remove, now, NULL, &removed);
+        weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX, surplus,
+                          &remove, now, NULL, &removed);
     }
-    if (code == SQLITE_OK && removed < limit) {
-        code = weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns,
-                                 limit - removed, &remove, now, NULL, &count);
+    if (removed < limit) {
+        weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns, limit - removed,
+                          &remove, now, NULL, &count);
     }
     *ret_count = removed + count;
-    return code;
+    return store->writer.code;
 }
 
 /* ret_tube: the tube, which is there then, unless the change was refused. */
-static int merge(struct weiri_store *store, struct weiri_edit_request *request, int64_t *ret_tube)
+static void merge(struct weiri_store *store, struct weiri_edit_request *request, int64_t *ret_tube)
 {
     struct weiri_policy found = {.is_changed = false};
     struct weir_tube_policy *policy = &found.record.policy;
     const char *name = request->edit->name;
-    int code = weiri_tube_find(&store->writer, name, ret_tube);
-    if (code == SQLITE_OK) {
-        code = weiri_policy_find(&store->writer, *ret_tube, &found);
-    }
-    if (code != SQLITE_OK && code != SQLITE_DONE) {
-        return code;
-    }
+    weiri_tube_find(&store->writer, name, ret_tube);
+    weiri_policy_find(&store->writer, *ret_tube, &found);
     request->status = weiri_policy_merge(policy, request->edit->policy, &request->error);
     if (request->status != WEIR_OK) {
-        return SQLITE_OK;
+        return;
     }
     /* Consumers that found full groups look again. */
     weiri_write_notify(store, name, false);
-    code = weiri_tube_add(store, name, ret_tube);
-    return code == SQLITE_OK
-               ? weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY,
-                               WEIRI_VALUES(*ret_tube, policy->archive_ns,
-                                            policy->archive_count > INT64_MAX
-                                                ? INT64_MAX
-                                                : (int64_t)policy->archive_count,
-                                            policy->late_ns, policy->late, policy->group_limit))
-               : code;
+    weiri_tube_add(store, name, ret_tube);
+    weiri_sql_run(
+        &store->writer, WEIRI_SQL_SET_POLICY,
+        WEIRI_VALUES(*ret_tube, policy->archive_ns,
+                     policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
+                     policy->late_ns, policy->late, policy->group_limit));
 }
 
 int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     struct weiri_tally tally = {0};
     int64_t tube = 0;
-    int code = request->is_again ? weiri_tube_find(&store->writer, request->edit->name, &tube)
-                                 : merge(store, request, &tube);
-    if (code == SQLITE_OK && request->status == WEIR_OK) {
-        code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store),
-                                 &request->trimmed);
+    if (request->is_again) {
+        weiri_tube_find(&store->writer, request->edit->name, &tube);
+    } else {
+        merge(store, request, &tube);
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    if (request->status == WEIR_OK) {
+        weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store),
+                          &request->trimmed);
+    }
+    return weiri_tally_flush(store, &tally);
 }
 
 /* The policy of a tube. */
@@ -121,13 +111,12 @@ struct look {
     struct weiri_policy policy;
 };
 
-static int read_policy(struct weiri_reading *reading, void *arg)
+static void read_policy(struct weiri_reading *reading, void *arg)
 {
     struct look *look = arg;
     int64_t number;
-    int code = weiri_tube_find(reading->reader, look->tube, &number);
-    look->is_known = code == SQLITE_OK;
-    return look->is_known ? weiri_policy_find(reading->reader, number, &look->policy) : code;
+    look->is_known = weiri_tube_find(reading->reader, look->tube, &number) == SQLITE_OK;
+    weiri_policy_find(reading->reader, number, &look->policy);
 }
 
 enum weir_status weiri_store_policy(void *arg, const char *tube,

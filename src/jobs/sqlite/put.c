@@ -19,128 +19,123 @@ enum {
 };
 
 /* which: adds or renews. */
-static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
-                      const struct weiri_put_request *request)
+static void write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
+                       const struct weiri_put_request *request)
 {
     char bytes[WEIRI_TOLD_SIZE];
     struct weiri_value told = weiri_told(request->own, bytes);
     int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
-    return weiri_sql_run(
+    weiri_sql_run(
         &store->writer, which,
         WEIRI_VALUES(number, checksum, weiri_blob(request->body->data, request->body->size), told));
 }
 
 /* Loads the job that has or had the put's key, with the key. */
-static int load_older(struct weiri_store *store, const struct weiri_put *put,
-                      struct weiri_job_row *row)
+static void load_older(struct weiri_store *store, const struct weiri_put *put,
+                       struct weiri_job_row *row)
 {
-    int64_t tube = row->tube;
+    struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_FIND_KEY, WEIRI_VALUES(tube, put->key),
-                               &statement);
-    int64_t job = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    row->key.until_ns = code == SQLITE_ROW ? sqlite3_column_int64(statement, 1) : 0;
-    row->number = job < 0 ? -job : job;
-    code = weiri_sql_end(statement, code);
-    if (code == SQLITE_OK && job > 0) {
-        code = weiri_row_load(store, job, row);
-        /* A key without its job. */
-        code = code == SQLITE_ROW ? SQLITE_OK : code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+    if (!weiri_sql_first(writer, WEIRI_SQL_FIND_KEY, WEIRI_VALUES(row->tube, put->key),
+                         &statement)) {
+        return;
     }
-    return code;
+    int64_t job = sqlite3_column_int64(statement, 0);
+    row->key.until_ns = sqlite3_column_int64(statement, 1);
+    row->number = job < 0 ? -job : job;
+    weiri_sql_leave(statement);
+    if (job > 0 && weiri_row_load(store, job, row) != SQLITE_ROW) {
+        weiri_sql_fail(writer, SQLITE_CORRUPT); /* a key without its job */
+    }
 }
 
 /* Makes a job the one that is put, as far as its row is concerned but for the facts. */
-static int renew_job(struct weiri_store *store, const struct weiri_put_request *request,
-                     const struct weiri_job_row *row, bool is_running)
+static void renew_job(struct weiri_store *store, const struct weiri_put_request *request,
+                      const struct weiri_job_row *row, bool is_running)
 {
     const struct weiri_put *put = request->own;
-    int code = is_running ? weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
-                                          WEIRI_VALUES(row->number, (int64_t)row->key.again,
-                                                       row->key.again_at_ns WEIRI_WORDS_OF_PUT))
-                          : weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB,
-                                          WEIRI_VALUES(row->number, row->priority,
-                                                       row->facts.ttr_ns WEIRI_WORDS_OF_PUT));
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
-                             WEIRI_VALUES(row->number, request->now.wall_ns));
+    if (is_running) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
+                      WEIRI_VALUES(row->number, (int64_t)row->key.again,
+                                   row->key.again_at_ns WEIRI_WORDS_OF_PUT));
+    } else {
+        weiri_sql_run(
+            &store->writer, WEIRI_SQL_RENEW_JOB,
+            WEIRI_VALUES(row->number, row->priority, row->facts.ttr_ns WEIRI_WORDS_OF_PUT));
     }
-    return code == SQLITE_OK ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request) : code;
+    weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
+                  WEIRI_VALUES(row->number, request->now.wall_ns));
+    write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request);
 }
 
 /* Each key whose time has passed is deleted once. A put adds one and deletes more, but not so many
  * that others could not write for long. */
-static int take_key(struct weiri_store *store, const char *key, const struct weiri_job_row *row,
-                    struct weiri_now now)
+static void take_key(struct weiri_store *store, const char *key, const struct weiri_job_row *row,
+                     struct weiri_now now)
 {
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, WEIRI_VALUES(now.wall_ns));
-    return code == SQLITE_OK
-               ? weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_KEY,
-                               WEIRI_VALUES(row->tube, key, row->number, row->key.until_ns))
-               : code;
+    weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, WEIRI_VALUES(now.wall_ns));
+    weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_KEY,
+                  WEIRI_VALUES(row->tube, key, row->number, row->key.until_ns));
 }
 
-/* Looks for a job that has the put_id of the body at hand. SQLITE_DONE: there is none. */
-static int find_same(struct weiri_store *store, struct weiri_put_request *request,
-                     int64_t *ret_number)
+/* Looks for a job that has the put_id of the body at hand. */
+static bool find_same(struct weiri_store *store, struct weiri_put_request *request,
+                      int64_t *ret_number)
 {
     const struct weiri_put *put = request->own;
     int64_t same = 0; /* negative: with another body */
-    int code = SQLITE_DONE;
+    bool is_there = false;
     if (put->put_id != NULL) {
         char bytes[WEIRI_TOLD_SIZE];
         struct weiri_value told = weiri_told(put, bytes);
         int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
-        code = weiri_sql_number(&store->writer, WEIRI_SQL_FIND_PUT,
-                                WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns,
-                                             checksum, put->ret_was_there != NULL),
-                                &same);
+        is_there = weiri_sql_find(&store->writer, WEIRI_SQL_FIND_PUT,
+                                  WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns,
+                                               checksum, put->ret_was_there != NULL),
+                                  &same);
     }
     if (put->ret_was_there != NULL) {
         *put->ret_was_there = same > 0;
     }
     request->refusal = same < 0 ? WEIR_ESTATE : WEIR_OK;
     *ret_number = same < 0 ? -same : same;
-    return code;
+    return is_there;
 }
 
 /* Puts the body at hand, or finds the job that is there for it: by the put_id, then by the key. */
-static int put_one(struct weiri_store *store, struct weiri_put_request *request,
-                   int64_t *ret_number)
+static void put_one(struct weiri_store *store, struct weiri_put_request *request,
+                    int64_t *ret_number)
 {
     const struct weiri_put *put = request->own;
     struct weiri_job_row row = {.tube = request->tube};
     struct weiri_effects effects;
     bool is_at_once = weiri_is_at_once(put);
     int64_t run_at_ns = weiri_put_when(put, request->said_ns);
-    int code = find_same(store, request, ret_number);
-    if (code != SQLITE_DONE) {
-        return code;
+    if (find_same(store, request, ret_number)) {
+        return;
     }
-    code = put->key == NULL ? SQLITE_OK : load_older(store, put, &row);
-    if (code == SQLITE_OK && is_at_once && request->record.last_ns == 0) {
-        code = weiri_tube_last(store, request->tube, &request->record.last_ns);
+    if (put->key != NULL) {
+        load_older(store, put, &row);
     }
-    if (code != SQLITE_OK) {
-        return code;
+    if (is_at_once && request->record.last_ns == 0) {
+        weiri_tube_last(store, request->tube, &request->record.last_ns);
+    }
+    if (store->writer.code != SQLITE_OK) {
+        return;
     }
     enum weiri_write write =
         weiri_decide_put(&row, put, run_at_ns, &request->record, request->now, &effects);
     request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
-        code = weiri_row_add(store, put, &row);
-        if (code == SQLITE_OK) {
-            code = write_body(store, WEIRI_SQL_ADD_BODY, row.number, request);
-        }
+        weiri_row_add(store, put, &row);
+        write_body(store, WEIRI_SQL_ADD_BODY, row.number, request);
     }
-    if (code == SQLITE_OK) {
-        code = weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
+    weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
+    if (effects.writes_put && write == WEIRI_UPDATE) {
+        renew_job(store, request, &row, effects.key == WEIRI_KEY_AGAIN);
     }
-    if (code == SQLITE_OK && effects.writes_put && write == WEIRI_UPDATE) {
-        code = renew_job(store, request, &row, effects.key == WEIRI_KEY_AGAIN);
-    }
-    if (code == SQLITE_OK && effects.key == WEIRI_KEY_TAKE) {
-        code = take_key(store, put->key, &row, request->now);
+    if (effects.key == WEIRI_KEY_TAKE) {
+        take_key(store, put->key, &row, request->now);
     }
     if (is_at_once && write != WEIRI_NOTHING) {
         int64_t last_ns = request->record.last_ns;
@@ -148,7 +143,6 @@ static int put_one(struct weiri_store *store, struct weiri_put_request *request,
         request->tally.last_ns = request->record.last_ns;
     }
     *ret_number = row.number;
-    return code;
 }
 
 static bool is_cut(const struct weiri_put_request *request, int64_t end_ns)
@@ -161,10 +155,8 @@ static bool is_cut(const struct weiri_put_request *request, int64_t end_ns)
 int weiri_put_run(struct weiri_store *store, void *arg)
 {
     struct weiri_put_request *request = arg;
-    int code = weiri_space_check_put(store);
-    if (code == SQLITE_OK) {
-        code = weiri_tube_add(store, request->put->tube, &request->tube);
-    }
+    weiri_space_check_put(store);
+    weiri_tube_add(store, request->put->tube, &request->tube);
     request->tally = (struct weiri_tally){0};
     request->record = (struct weiri_tube_record){0};
     request->now = weiri_store_times(store);
@@ -175,39 +167,40 @@ int weiri_put_run(struct weiri_store *store, void *arg)
     request->refusal = WEIR_OK;
     request->count = request->from;
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
-    while (code == SQLITE_OK && request->count < request->put->count && !is_cut(request, end)) {
+    while (store->writer.code == SQLITE_OK && request->count < request->put->count &&
+           !is_cut(request, end)) {
         request->own =
             request->put->each != NULL ? &request->put->each[request->count] : request->put;
         request->body = &request->put->bodies[request->count];
-        code = put_one(store, request, &request->numbers[request->count]);
+        put_one(store, request, &request->numbers[request->count]);
         if (request->refusal != WEIR_OK) {
             break;
         }
         request->count++;
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &request->tally) : code;
+    return weiri_tally_flush(store, &request->tally);
 }
 
 int weiri_put_run_whole(struct weiri_store *store, void *arg)
 {
     const struct weiri_put_request *request = arg;
     struct weiri_connection *writer = &store->writer;
-    int code = weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL);
-    int run = code == SQLITE_OK ? weiri_put_run(store, arg) : code;
-    if (code != SQLITE_OK || sqlite3_get_autocommit(writer->db) != 0) {
+    if (weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL) != SQLITE_OK) {
+        return writer->code;
+    }
+    int run = weiri_put_run(store, arg);
+    if (sqlite3_get_autocommit(writer->db) != 0) {
         return run;
     }
     if (run != SQLITE_OK || request->refusal != WEIR_OK) {
-        code = weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
+        weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
     }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
-    }
+    int code = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
     if (code != SQLITE_OK) {
         struct weiri_remark ignored; /* the put fails, and so does what follows in it */
         (void)weiri_write_rollback(store, writer, &ignored);
     }
-    return run != SQLITE_OK ? run : code;
+    return weiri_sql_fail(writer, run != SQLITE_OK ? run : code);
 }
 
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,

@@ -27,7 +27,7 @@ struct weiri_put_request {
  * function of weiri_commit(). */
 int weiri_put_run(struct weiri_store *store, void *request);
 /* The same, but of a put that fails or is refused nothing is left in the transaction, which is
- * rolled back where SQLite cannot take a part of it back. */
+ * rolled back where SQLite cannot take a part of it back. The failure sticks to the writer. */
 int weiri_put_run_whole(struct weiri_store *store, void *request);
 
 /* The ids of a put that succeeded (ret_ids may be NULL), or its refusal. */

@@ -100,9 +100,9 @@ enum weir_status weiri_reading_begin(struct weiri_reading *reading, struct weir_
     return WEIR_OK;
 }
 
-enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,
-                                   struct weir_error *ret_error)
+enum weir_status weiri_reading_end(struct weiri_reading *reading, struct weir_error *ret_error)
 {
+    int code = weiri_sql_forget(reading->reader);
     enum weir_status status = WEIR_OK;
     if (code != SQLITE_OK) {
         status = weiri_sqlite_fail(ret_error, reading->reader->db, code, reading->store->path);
@@ -122,8 +122,8 @@ enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void 
     }
     status = weiri_reading_begin(&reading, ret_error);
     if (status == WEIR_OK) {
-        int code = run(&reading, arg);
-        status = weiri_reading_end(&reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
+        run(&reading, arg);
+        status = weiri_reading_end(&reading, ret_error);
     }
     weiri_reading_close(&reading);
     return status;

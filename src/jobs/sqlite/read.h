@@ -27,14 +27,14 @@ WEIR_NODISCARD enum weir_status weiri_reading_open(struct weiri_store *store,
                                                    struct weir_error *ret_error);
 void weiri_reading_close(struct weiri_reading *reading);
 
-/* Begins and ends a transaction. code is that of the last statement: a failure is in ret_error. */
+/* Begins and ends a transaction. A failure in it, which sticks to the reader, is in ret_error. */
 WEIR_NODISCARD enum weir_status weiri_reading_begin(struct weiri_reading *reading,
                                                     struct weir_error *ret_error);
-WEIR_NODISCARD enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,
+WEIR_NODISCARD enum weir_status weiri_reading_end(struct weiri_reading *reading,
                                                   struct weir_error *ret_error);
 
-/* What is read in a transaction. Returns a code of SQLite; SQLITE_DONE is no failure. */
-typedef int weiri_read_fn(struct weiri_reading *reading, void *arg);
+/* What is read in a transaction. */
+typedef void weiri_read_fn(struct weiri_reading *reading, void *arg);
 /* A reading of one transaction. */
 WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void *arg,
                                            struct weir_error *ret_error);
@@ -42,17 +42,18 @@ WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read
 /* --- jobs as they are (copy.c) --- */
 
 /* Reads a row of WEIRI_SQL_PICK or WEIRI_SQL_PEEK: the row's facts, and of the job all but its id,
- * its tube, its body and the facts. Its texts are the statement's. */
-int weiri_job_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row,
-                   struct weir_job *ret_job);
-/* Copies a job with its body. One whose body is missing or damaged has a status and says so. */
-int weiri_job_copy(struct weiri_store *store, struct weiri_connection *connection, int64_t number,
-                   struct weir_job *job, struct weiri_reservation **ret_copy);
+ * its tube, its body and the facts. Its texts are the statement's. false: it has failed. */
+bool weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+                    struct weiri_job_row *ret_row, struct weir_job *ret_job);
+/* Copies a job with its body. One whose body is missing or damaged has a status and says so. NULL:
+ * it has failed. */
+struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
+                                         struct weiri_connection *connection, int64_t number,
+                                         struct weir_job *job);
 
-/* Copies a job as it is, inside a transaction. *ret_copy is NULL where there is none, or it is not
- * in the state (0: any). It is not reserved; one whose body is damaged has a backend. Returns
- * SQLite's codes. */
-int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_state state,
-                   struct weiri_reservation **ret_copy);
+/* Copies a job as it is, inside a transaction. NULL: there is none, or it is not in the state (0:
+ * any), or it has failed. It is not reserved; one whose body is damaged has a backend. */
+struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t number,
+                                         enum weir_job_state state);
 
 #endif

@@ -20,11 +20,10 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
 {
     struct pick pick = {.reservation = NULL};
     struct weir_job job;
-    int code = weiri_job_read(statement, &pick.row, &job);
+    weiri_job_read(&store->writer, statement, &pick.row, &job);
     job.tube = tube;
-    if (code == SQLITE_OK) {
-        code = weiri_job_copy(store, &store->writer, pick.row.number, &job, &pick.reservation);
-    }
+    pick.reservation = weiri_job_copy(store, &store->writer, pick.row.number, &job);
+    int code = store->writer.code;
     if (code == SQLITE_OK && pick.reservation->status != WEIR_OK) {
         weiri_reservation_free(&store->config->allocator, pick.reservation);
         pick.reservation = NULL;

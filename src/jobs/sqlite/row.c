@@ -32,7 +32,7 @@ int weiri_tube_last(struct weiri_store *store, int64_t tube, int64_t *ret_last_n
 {
     int code =
         weiri_sql_number(&store->writer, WEIRI_SQL_LAST_RUN, WEIRI_VALUES(tube), ret_last_ns);
-    return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+    return weiri_sql_fail(&store->writer, code == SQLITE_DONE ? SQLITE_CORRUPT : code);
 }
 
 int weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns,
@@ -84,6 +84,7 @@ int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_r
     int code = weiri_sql_start(&store->writer, WEIRI_SQL_LOAD, WEIRI_VALUES(number), &statement);
     int read = code == SQLITE_ROW ? weiri_row_read(statement, ret_row) : SQLITE_OK;
     (void)weiri_sql_end(statement, code);
+    weiri_sql_fail(&store->writer, read);
     return read == SQLITE_OK ? code : read;
 }
 
@@ -158,7 +159,7 @@ int weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         {effects->key == WEIRI_KEY_THROTTLED, WEIRI_SQL_KEEP_KEY},
     };
     if (write == WEIRI_NOTHING) {
-        return SQLITE_OK;
+        return store->writer.code;
     }
     int code = turn_to(store, tally, row->tube);
     tally->counts[effects->from]--;
@@ -206,7 +207,7 @@ int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct
     enum weiri_write write = weiri_decide_refile(row, tube, code == SQLITE_OK, &effects);
     *ret_status = effects.status;
     if (write == WEIRI_NOTHING) {
-        return SQLITE_OK;
+        return store->writer.code;
     }
     code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
     if (code == SQLITE_OK && row->key.is_there) {
@@ -255,7 +256,7 @@ static int change_row(struct weiri_store *store, struct weiri_tally *tally,
                                  ? weiri_decide_expire(row, step->attempts_max, is_kept(store, row),
                                                        record, now, &effects)
                                  : weiri_decide_change(row, step, NULL, now, &effects);
-    return write == WEIRI_NOTHING ? SQLITE_CORRUPT
+    return write == WEIRI_NOTHING ? weiri_sql_fail(&store->writer, SQLITE_CORRUPT)
                                   : weiri_row_write(store, tally, row, write, &effects, now);
 }
 
@@ -277,7 +278,7 @@ int weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum
             code = sqlite3_step(statement);
         }
     }
-    code = weiri_sql_end(statement, code);
+    code = weiri_sql_fail(&store->writer, weiri_sql_end(statement, code));
     *ret_count = count;
     for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
         code = change_row(store, tally, &rows[i], step, now, record);
@@ -296,7 +297,7 @@ static int concerns_waiters(struct weiri_store *store, const struct weiri_tally 
         (tally->lease_ns != 0 &&
          tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS));
     if (*ret_is_concerned || tally->delayed_ns == 0) {
-        return SQLITE_OK;
+        return store->writer.code;
     }
     int64_t first = 0;
     int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tally->tube),
@@ -325,7 +326,7 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
     /* A delayed job that is brought forward changes no count. */
     if (!is_concerned && !has_changes(tally)) {
         *tally = (struct weiri_tally){0};
-        return SQLITE_OK;
+        return store->writer.code;
     }
     sqlite3_stmt *statement;
     code = weiri_sql_start(
@@ -346,7 +347,7 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
     } else if (code == SQLITE_DONE) {
         code = SQLITE_CORRUPT; /* a job without its tube */
     }
-    code = weiri_sql_end(statement, code);
+    code = weiri_sql_fail(&store->writer, weiri_sql_end(statement, code));
     int64_t archived = tally->counts[WEIR_JOB_ARCHIVED];
     if (code == SQLITE_OK && archived != 0) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_COUNT_ARCHIVED,

@@ -105,16 +105,17 @@ static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, str
 }
 
 /* Copies the first schedule whose name is not before from. */
-static int read_first(struct weiri_reading *reading, void *arg)
+static void read_first(struct weiri_reading *reading, void *arg)
 {
+    struct weiri_connection *reader = reading->reader;
     struct copy *copy = arg;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(copy->from),
-                               &statement);
-    copy->is_there = code == SQLITE_ROW;
-    int read = copy->is_there ? read_schedule(reading->store, statement, copy) : code;
-    (void)weiri_sql_end(statement, code);
-    return read;
+    copy->is_there =
+        weiri_sql_first(reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(copy->from), &statement);
+    if (copy->is_there) {
+        weiri_sql_fail(reader, read_schedule(reading->store, statement, copy));
+        weiri_sql_leave(statement);
+    }
 }
 
 enum weir_status weiri_store_schedules(void *arg, const char *name, weir_job_schedule_fn *fn,

@@ -28,6 +28,7 @@ struct schedule_row {
     char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
 };
 
+/* Returns a code of SQLite. */
 static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
 {
     const char *cron = (const char *)sqlite3_column_text(statement, 2);
@@ -67,28 +68,26 @@ static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
     return SQLITE_OK;
 }
 
-/* Reads the row of a statement that was started with code. SQLITE_ROW: found; SQLITE_DONE: none. */
-static int end_row(sqlite3_stmt *statement, int code, struct schedule_row *ret_row)
+/* Reads the first row of a statement: whether there is one. */
+static bool find_row(struct weiri_store *store, enum weiri_sql which,
+                     const struct weiri_value *values, struct schedule_row *ret_row)
 {
-    int read = code == SQLITE_ROW ? read_row(statement, ret_row) : SQLITE_OK;
-    (void)weiri_sql_end(statement, code);
-    return read == SQLITE_OK ? code : read;
-}
-
-static int find_row(struct weiri_store *store, const char *name, struct schedule_row *ret_row)
-{
+    struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
-    int code =
-        weiri_sql_start(&store->writer, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(name), &statement);
-    return end_row(statement, code, ret_row);
+    if (!weiri_sql_first(writer, which, values, &statement)) {
+        return false;
+    }
+    weiri_sql_fail(writer, read_row(statement, ret_row));
+    weiri_sql_leave(statement);
+    return writer->code == SQLITE_OK;
 }
 
 /* --- firing --- */
 
 /* Puts a job to run at run_at_ns, but not before last_ns. */
-static int put_job(struct weiri_store *store, struct weiri_tally *tally,
-                   const struct schedule_row *schedule, int64_t run_at_ns, int64_t last_ns,
-                   int64_t now_ns, struct weiri_job_row *ret_row)
+static void put_job(struct weiri_store *store, struct weiri_tally *tally,
+                    const struct schedule_row *schedule, int64_t run_at_ns, int64_t last_ns,
+                    int64_t now_ns, struct weiri_job_row *ret_row)
 {
     const struct weiri_put put = {.priority = schedule->options.priority,
                                   .ttr_ns = schedule->options.ttr_ns};
@@ -97,220 +96,197 @@ static int put_job(struct weiri_store *store, struct weiri_tally *tally,
     struct weiri_effects effects;
     *ret_row = (struct weiri_job_row){.tube = schedule->tube};
     enum weiri_write write = weiri_decide_put(ret_row, &put, run_at_ns, &tube, now, &effects);
-    int code = weiri_row_add(store, &put, ret_row);
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY,
-                             WEIRI_VALUES(ret_row->number, schedule->number));
-    }
-    return code == SQLITE_OK ? weiri_row_write(store, tally, ret_row, write, &effects, now) : code;
+    weiri_row_add(store, &put, ret_row);
+    weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY,
+                  WEIRI_VALUES(ret_row->number, schedule->number));
+    weiri_row_write(store, tally, ret_row, write, &effects, now);
 }
 
-static int pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
+static void pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
 {
-    return weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE_SCHEDULE, WEIRI_VALUES(number, problem));
+    weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE_SCHEDULE, WEIRI_VALUES(number, problem));
 }
 
-/* Makes the plan of a row; SQLITE_DONE: the expression or its zone cannot be read any more. */
-static int make_plan(const struct weiri_store *store, struct schedule_row *row,
-                     enum weir_status *ret_status, struct weir_error *ret_error)
+/* Makes the plan of a row: whether it is there. WEIR_OK without one: it has failed; else the
+ * expression or its zone cannot be read any more. */
+static bool make_plan(struct weiri_store *store, struct schedule_row *row,
+                      enum weir_status *ret_status, struct weir_error *ret_error)
 {
-    *ret_status =
+    enum weir_status status =
         weiri_schedule_plan(&store->config->allocator, row->cron, row->zone, &row->plan, ret_error);
-    switch (*ret_status) {
-    case WEIR_OK:
-        return SQLITE_OK;
-    case WEIR_ENOMEM:
-        return SQLITE_NOMEM;
-    case WEIR_EIO: /* also a lack of descriptors, which passes */
-        return SQLITE_CANTOPEN;
-    default:
-        return SQLITE_DONE;
+    /* WEIR_EIO is also a lack of descriptors, which passes. */
+    bool has_failed = status == WEIR_ENOMEM || status == WEIR_EIO;
+    if (has_failed) {
+        weiri_sql_fail(&store->writer, status == WEIR_EIO ? SQLITE_CANTOPEN : SQLITE_NOMEM);
     }
+    *ret_status = has_failed ? WEIR_OK : status;
+    return status == WEIR_OK;
 }
 
-static int is_running(struct weiri_store *store, int64_t job, bool *ret_is)
+static bool is_running(struct weiri_store *store, int64_t job)
 {
     struct weiri_job_row row;
-    int code = job == 0 ? SQLITE_DONE : weiri_row_load(store, job, &row);
-    *ret_is = code == SQLITE_ROW && row.facts.state < WEIR_JOB_BURIED;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    return job != 0 && weiri_row_load(store, job, &row) == SQLITE_ROW &&
+           row.facts.state < WEIR_JOB_BURIED;
 }
 
-static int fire(struct weiri_store *store, struct weiri_tally *tally,
-                const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
+static void fire(struct weiri_store *store, struct weiri_tally *tally,
+                 const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
 {
     struct weiri_due due = weiri_due_decide(&row->plan, row->options.missed, row->next_ns, now_ns);
-    bool may_overlap = (row->options.flags & WEIR_SCHEDULE_NO_OVERLAP) == 0;
-    bool is = false;
-    int code = may_overlap ? SQLITE_OK : is_running(store, row->job, &is);
-    if (!may_overlap) {
-        weiri_due_alone(&row->plan, is, &due);
+    if ((row->options.flags & WEIR_SCHEDULE_NO_OVERLAP) != 0) {
+        weiri_due_alone(&row->plan, is_running(store, row->job), &due);
     }
     struct weiri_job_row job = {.number = 0};
     int64_t at = due.first_ns;
-    for (uint64_t i = 0; i < due.count && code == SQLITE_OK; i++) {
-        code = put_job(store, tally, row, at, 0, now_ns, &job);
+    for (uint64_t i = 0; i < due.count; i++) {
+        put_job(store, tally, row, at, 0, now_ns, &job);
         at = weiri_firing_after(&row->plan, at);
     }
     *ret_count = due.count;
-    return code == SQLITE_OK
-               ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
-                               WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.count,
-                                            (int64_t)due.skipped, job.facts.run_at_ns, job.number))
-               : code;
+    weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
+                  WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.count, (int64_t)due.skipped,
+                               job.facts.run_at_ns, job.number));
 }
 
-/* SQLITE_DONE: no schedule is due. */
-static int fire_next(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                     int64_t now_ns, uint64_t *ret_count)
+/* Whether a schedule is due, which is fired then. */
+static bool fire_next(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                      int64_t now_ns, uint64_t *ret_count)
 {
     struct schedule_row row = {.number = 0};
-    sqlite3_stmt *statement = NULL;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_DUE_SCHEDULE, WEIRI_VALUES(tube, now_ns),
-                               &statement);
-    code = end_row(statement, code, &row);
-    if (code != SQLITE_ROW) {
-        return code;
+    if (!find_row(store, WEIRI_SQL_DUE_SCHEDULE, WEIRI_VALUES(tube, now_ns), &row)) {
+        return false;
     }
     struct weir_error problem;
     enum weir_status status;
-    code = weiri_space_check_put(store);
-    if (code == SQLITE_OK) {
-        code = make_plan(store, &row, &status, &problem);
-    }
-    if (code == SQLITE_DONE) {
-        return pause_schedule(store, row.number, problem.text);
-    }
-    if (code == SQLITE_OK) {
-        code = fire(store, tally, &row, now_ns, ret_count);
+    weiri_space_check_put(store);
+    if (make_plan(store, &row, &status, &problem)) {
+        fire(store, tally, &row, now_ns, ret_count);
         weiri_plan_fini(&row.plan);
+    } else if (status != WEIR_OK) {
+        pause_schedule(store, row.number, problem.text);
     }
-    return code;
+    return true;
 }
 
 int weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                          int64_t now_ns, bool *ret_has_more)
 {
     uint64_t total = 0;
-    int code = store->is_full ? SQLITE_DONE : SQLITE_OK;
-    while (code == SQLITE_OK && total < FIRE_MAX) {
+    bool is_due = !store->is_full;
+    while (is_due && total < FIRE_MAX) {
         uint64_t count = 0;
-        code = fire_next(store, tally, tube, now_ns, &count);
+        is_due = fire_next(store, tally, tube, now_ns, &count);
         total += count;
     }
-    *ret_has_more = code == SQLITE_OK;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    *ret_has_more = is_due;
+    return store->writer.code;
 }
 
 int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_next_ns)
 {
     int64_t next = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_FIRING, WEIRI_VALUES(tube), &next);
-    next = code == SQLITE_DONE ? WEIR_FOREVER : next;
+    if (!weiri_sql_find(&store->writer, WEIRI_SQL_FIRST_FIRING, WEIRI_VALUES(tube), &next)) {
+        next = WEIR_FOREVER;
+    }
     int64_t later = weiri_time_add(weiri_store_now(store), FULL_WAIT_NS);
     *ret_next_ns = store->is_full && next < later ? later : next;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    return store->writer.code;
 }
 
 /* --- changing --- */
 
-static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
-                const struct weir_job_schedule_options *options)
+static void save(struct weiri_store *store, int64_t tube, int64_t next_ns,
+                 const struct weir_job_schedule_options *options)
 {
     const struct weir_body *body = &options->body;
-    return weiri_sql_run(&store->writer, WEIRI_SQL_SAVE_SCHEDULE,
-                         WEIRI_VALUES(tube, options->interval_ns, options->first_at_ns,
-                                      options->priority, options->ttr_ns, options->missed,
-                                      options->tolerance_ns, options->catch_up_max, options->flags,
-                                      next_ns, (int64_t)weiri_stored_body_checksum(body, NULL),
-                                      options->name, options->cron, options->zone,
-                                      weiri_blob(body->data, body->size)));
+    weiri_sql_run(&store->writer, WEIRI_SQL_SAVE_SCHEDULE,
+                  WEIRI_VALUES(tube, options->interval_ns, options->first_at_ns, options->priority,
+                               options->ttr_ns, options->missed, options->tolerance_ns,
+                               options->catch_up_max, options->flags, next_ns,
+                               (int64_t)weiri_stored_body_checksum(body, NULL), options->name,
+                               options->cron, options->zone, weiri_blob(body->data, body->size)));
 }
 
-static int put_schedule(struct weiri_store *store, const struct weiri_edit *edit)
+static void put_schedule(struct weiri_store *store, const struct weiri_edit *edit)
 {
     const struct weir_job_schedule_options *options = edit->schedule;
     struct schedule_row row = {.number = 0};
     int64_t tube = 0;
-    int code = weiri_space_check_put(store);
-    if (code == SQLITE_OK) {
-        code = weiri_tube_add(store, options->tube, &tube);
-    }
-    if (code == SQLITE_OK) {
-        code = find_row(store, edit->name, &row);
-    }
-    if (code == SQLITE_ROW || code == SQLITE_DONE) {
-        int64_t next =
-            weiri_firing_of_put(edit->plan, options, code == SQLITE_ROW ? &row.options : NULL,
-                                row.next_ns, weiri_store_now(store));
-        code = save(store, tube, next, options);
-    }
+    weiri_space_check_put(store);
+    weiri_tube_add(store, options->tube, &tube);
+    bool is_there = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
+    int64_t next = weiri_firing_of_put(edit->plan, options, is_there ? &row.options : NULL,
+                                       row.next_ns, weiri_store_now(store));
+    save(store, tube, next, options);
     /* Consumers look again, and find when to look next. */
     weiri_write_notify(store, options->tube, false);
-    return code;
 }
 
-static int resume(struct weiri_store *store, struct weiri_edit_request *request,
-                  struct schedule_row *row)
+static void resume(struct weiri_store *store, struct weiri_edit_request *request,
+                   struct schedule_row *row)
 {
-    int code = make_plan(store, row, &request->status, &request->error);
-    if (code != SQLITE_OK) {
-        return code == SQLITE_DONE ? SQLITE_OK : code;
+    if (!make_plan(store, row, &request->status, &request->error)) {
+        return;
     }
     struct weiri_due due = weiri_due_resume(&row->plan, row->next_ns, weiri_store_now(store));
     weiri_plan_fini(&row->plan);
-    code = weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE,
-                         WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.skipped));
+    weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE,
+                  WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.skipped));
     /* Consumers look again, and find when to look next. */
     struct weiri_tally tally = {.tube = row->tube, .has_ready = true};
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    weiri_tally_flush(store, &tally);
 }
 
 /* Puts a job beside the schedule's firings. */
-static int run_now(struct weiri_store *store, const struct schedule_row *row, int64_t *ret_job)
+static void run_now(struct weiri_store *store, const struct schedule_row *row, int64_t *ret_job)
 {
     struct weiri_tally tally = {.tube = row->tube};
     struct weiri_job_row job = {.number = 0};
     int64_t now = weiri_store_now(store);
     int64_t last = 0;
-    int code = weiri_space_check_put(store);
-    if (code == SQLITE_OK) {
-        code = weiri_tube_last(store, row->tube, &last);
+    weiri_space_check_put(store);
+    weiri_tube_last(store, row->tube, &last);
+    put_job(store, &tally, row, now, last, now, &job);
+    tally.last_ns = job.facts.run_at_ns;
+    *ret_job = job.number;
+    weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
+                  WEIRI_VALUES(row->number, row->next_ns, 1, 0, job.facts.run_at_ns, job.number));
+    weiri_tally_flush(store, &tally);
+}
+
+static void change(struct weiri_store *store, struct weiri_edit_request *request,
+                   struct schedule_row *row)
+{
+    switch (request->edit->kind) {
+    case WEIRI_SCHEDULE_REMOVE:
+        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->number));
+        break;
+    case WEIRI_SCHEDULE_PAUSE:
+        pause_schedule(store, row->number, "");
+        break;
+    case WEIRI_SCHEDULE_RESUME:
+        resume(store, request, row);
+        break;
+    case WEIRI_SCHEDULE_RUN:
+        run_now(store, row, &request->job);
+        break;
+    default:
+        weiri_sql_fail(&store->writer, SQLITE_MISUSE);
     }
-    if (code == SQLITE_OK) {
-        code = put_job(store, &tally, row, now, last, now, &job);
-        tally.last_ns = job.facts.run_at_ns;
-        *ret_job = job.number;
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(
-            &store->writer, WEIRI_SQL_NOTE_FIRINGS,
-            WEIRI_VALUES(row->number, row->next_ns, 1, 0, job.facts.run_at_ns, job.number));
-    }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 int weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
+    const struct weiri_edit *edit = request->edit;
     struct schedule_row row = {.number = 0};
-    if (request->edit->kind == WEIRI_SCHEDULE_PUT) {
-        return put_schedule(store, request->edit);
+    if (edit->kind == WEIRI_SCHEDULE_PUT) {
+        put_schedule(store, edit);
+        return store->writer.code;
     }
-    int code = find_row(store, request->edit->name, &row);
-    request->is_known = code == SQLITE_ROW;
-    if (code != SQLITE_ROW) {
-        return code == SQLITE_DONE ? SQLITE_OK : code;
+    request->is_known = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
+    if (request->is_known) {
+        change(store, request, &row);
     }
-    switch (request->edit->kind) {
-    case WEIRI_SCHEDULE_REMOVE:
-        return weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row.number));
-    case WEIRI_SCHEDULE_PAUSE:
-        return pause_schedule(store, row.number, "");
-    case WEIRI_SCHEDULE_RESUME:
-        return resume(store, request, &row);
-    case WEIRI_SCHEDULE_RUN:
-        return run_now(store, &row, &request->job);
-    default:
-        return SQLITE_MISUSE;
-    }
+    return store->writer.code;
 }

@@ -258,9 +258,8 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
         }
         CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
     }
-    int64_t user_version = 0;
-    CHECK_INT(weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version), ==,
-              SQLITE_OK);
+    int64_t user_version;
+    CHECK(weiri_sql_find(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version));
     CHECK_INT(user_version & 0xff, ==, WEIRI_SCHEMA_VERSION);
     static const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                      {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
@@ -274,12 +273,28 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
     weir_broker_close(broker);
 }
 
+static void check_end(const char *text, const char *end)
+{
+    CHECK(text != NULL && strlen(text) > strlen(end));
+    CHECK_STRING(text + strlen(text) - strlen(end), end);
+}
+
 static void check_expanded(sqlite3_stmt *statement, const char *end)
 {
     char *text = sqlite3_expanded_sql(statement);
-    CHECK(text != NULL && strlen(text) > strlen(end));
-    CHECK_STRING(text + strlen(text) - strlen(end), end);
+    check_end(text, end);
     sqlite3_free(text);
+}
+
+/* Keeps the text, with its values, of the statement that begins. */
+static int note_expanded(unsigned event, void *ret_text, void *statement, void *sql)
+{
+    char **text = ret_text;
+    (void)event;
+    (void)sql;
+    sqlite3_free(*text);
+    *text = sqlite3_expanded_sql(statement);
+    return 0;
 }
 
 TEST(values, "a statement has values of each type from its start to its end, not longer")
@@ -287,25 +302,26 @@ TEST(values, "a statement has values of each type from its start to its end, not
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_connection *writer = &((struct weiri_store *)broker->store)->writer;
     char headers[] = "a: b\n";
-    sqlite3_stmt *statement;
-    int code =
-        weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
-                        WEIRI_VALUES(7, INT64_MIN, weiri_blob("\x00\xff", 2), headers), &statement);
-    CHECK_INT(code, ==, SQLITE_DONE);
-    check_expanded(statement, "checksum = -9223372036854775808, body = x'00ff', "
-                              "told = 'a: b\n' WHERE id = 7");
-    CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
-    check_expanded(statement, "checksum = NULL, body = NULL, told = NULL WHERE id = NULL");
+    char *text = NULL;
+    (void)sqlite3_trace_v2(writer->db, SQLITE_TRACE_STMT, note_expanded, &text);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_RENEW_BODY,
+                            WEIRI_VALUES(7, INT64_MIN, weiri_blob("\x00\xff", 2), headers)),
+              ==, SQLITE_OK);
+    check_end(text, "checksum = -9223372036854775808, body = x'00ff', "
+                    "told = 'a: b\n' WHERE id = 7");
+    check_expanded(writer->statements[WEIRI_SQL_RENEW_BODY],
+                   "checksum = NULL, body = NULL, told = NULL WHERE id = NULL");
 
     const char *none = NULL;
-    code = weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
-                           WEIRI_VALUES(0, true, weiri_blob(NULL, 0), none), &statement);
-    check_expanded(statement, "checksum = 1, body = x'', told = NULL WHERE id = 0");
-    CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
-    code = weiri_sql_start(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES(weiri_text_within("tube", 3)),
-                           &statement);
-    check_expanded(statement, "name = 'tub'");
-    CHECK_INT(weiri_sql_end(statement, code), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_RENEW_BODY,
+                            WEIRI_VALUES(0, true, weiri_blob(NULL, 0), none)),
+              ==, SQLITE_OK);
+    check_end(text, "checksum = 1, body = x'', told = NULL WHERE id = 0");
+    int64_t tube;
+    CHECK(!weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES(weiri_text_within("tube", 3)),
+                          &tube));
+    check_end(text, "name = 'tub'");
+    sqlite3_free(text);
     weir_broker_close(broker);
 }
 
@@ -317,20 +333,49 @@ TEST(values_refused, "a value that SQLite refuses ends its statement, which runs
     memset(name, 'a', sizeof(name));
     name[sizeof(name) - 1] = '\0';
     int64_t tube = 7;
-    CHECK_INT(weiri_sql_number(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("t"), &tube), ==,
-              SQLITE_DONE);
+    CHECK(!weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("t"), &tube));
+    CHECK_INT(tube, ==, 0);
     int limit = sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, 1000);
-    sqlite3_stmt *statement;
-    CHECK_INT(weiri_sql_start(writer, WEIRI_SQL_RENEW_BODY,
-                              WEIRI_VALUES(1, 2, weiri_blob("x", 1), name), &statement),
-              ==, SQLITE_TOOBIG);
-    check_expanded(statement, "told = NULL WHERE id = NULL");
+    CHECK_INT(
+        weiri_sql_run(writer, WEIRI_SQL_RENEW_BODY, WEIRI_VALUES(1, 2, weiri_blob("x", 1), name)),
+        ==, SQLITE_TOOBIG);
+    check_expanded(writer->statements[WEIRI_SQL_RENEW_BODY], "told = NULL WHERE id = NULL");
+    CHECK_INT(weiri_sql_forget(writer), ==, SQLITE_TOOBIG);
     CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name)), ==, SQLITE_TOOBIG);
     (void)sqlite3_limit(writer->db, SQLITE_LIMIT_LENGTH, limit);
-    CHECK_INT(tube, ==, 7);
+    CHECK_INT(weiri_sql_forget(writer), ==, SQLITE_TOOBIG);
     CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("t")), ==, SQLITE_OK);
-    CHECK_INT(weiri_sql_number(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("t"), &tube), ==,
-              SQLITE_OK);
+    CHECK(weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("t"), &tube));
     CHECK_INT(tube, ==, 1);
+    weir_broker_close(broker);
+}
+
+TEST(failure_sticks,
+     "after a failure statements do nothing, until a transaction begins or is undone")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_connection *writer = &((struct weiri_store *)broker->store)->writer;
+    int64_t tube = 0;
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("a")), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_fail(writer, SQLITE_CORRUPT), ==, SQLITE_CORRUPT);
+    CHECK_INT(weiri_sql_fail(writer, SQLITE_NOMEM), ==, SQLITE_CORRUPT);
+    CHECK(!weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("a"), &tube));
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("b")), ==, SQLITE_CORRUPT);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL), ==, SQLITE_CORRUPT);
+    CHECK(sqlite3_get_autocommit(writer->db) == 0);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL), ==, SQLITE_OK);
+
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("c")), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("d")), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_fail(writer, SQLITE_FULL), ==, SQLITE_FULL);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL), ==, SQLITE_OK);
+    CHECK_INT(weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL), ==, SQLITE_OK);
+    CHECK(weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("c"), &tube));
+    CHECK(!weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("a"), &tube));
+    CHECK(!weiri_sql_find(writer, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES("d"), &tube));
     weir_broker_close(broker);
 }

@@ -38,24 +38,22 @@ enum {
 int weiri_stamp_load(struct weiri_store *store)
 {
     int64_t user_version = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version);
-    if (code == SQLITE_OK) {
+    if (weiri_sql_find(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version)) {
         store->stamp = (uint32_t)weiri_schema_stamp_of((int)user_version);
     }
-    return code;
+    return store->writer.code;
 }
 
 int weiri_stamp_advance(struct weiri_store *store)
 {
-    int code = weiri_stamp_load(store);
-    if (code == SQLITE_OK) {
-        char pragma[64];
-        store->stamp = (store->stamp + 1) & (STAMPS - 1);
-        (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
-                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)store->stamp));
-        code = sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
+    char pragma[64];
+    if (weiri_stamp_load(store) != SQLITE_OK) {
+        return store->writer.code;
     }
-    return code;
+    store->stamp = (store->stamp + 1) & (STAMPS - 1);
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)store->stamp));
+    return weiri_sql_fail(&store->writer, sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL));
 }
 
 void weiri_stamp_note(struct weiri_store *store)

@@ -80,39 +80,32 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return weiri_store_refuse_lock(store, error, ret_error);
 }
 
-static int end_leases(struct weiri_store *store, const struct weiri_value *boot)
-{
-    struct weiri_connection *writer = &store->writer;
-    int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL);
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(writer, WEIRI_SQL_END_LEASES, boot);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_run(writer, WEIRI_SQL_NOTE_BOOT, WEIRI_VALUES(store->config->boot));
-    }
-    return code == SQLITE_OK ? weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL) : code;
-}
-
 /* Ends the leases of an earlier boot: their holders are gone, and their times are of no use. Called
  * by the open that is the only one to write, under the store's lock: two containers of a host may
  * name its boot differently. Where the boot has no name, a lease is of another one if it ends later
  * than its job's TTR from now. */
 static enum weir_status begin_boot(struct weiri_store *store, struct weir_error *ret_error)
 {
-    sqlite3 *db = store->writer.db;
+    struct weiri_connection *writer = &store->writer;
     const struct weiri_value *boot =
         WEIRI_VALUES(store->config->boot, weiri_store_lease_now(store));
     int64_t ignored;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_IS_BEGUN, boot, &ignored);
-    code = code == SQLITE_DONE ? end_leases(store, boot) : code;
+    bool is_begun = weiri_sql_find(writer, WEIRI_SQL_IS_BEGUN, boot, &ignored);
+    if (!is_begun && writer->code == SQLITE_OK) {
+        weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL);
+        weiri_sql_run(writer, WEIRI_SQL_END_LEASES, boot);
+        weiri_sql_run(writer, WEIRI_SQL_NOTE_BOOT, WEIRI_VALUES(store->config->boot));
+        weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
+    }
+    int code = weiri_sql_forget(writer);
     enum weir_status status = WEIR_OK;
     /* Damage is left to the first commit, which can repair it, and to the next open. */
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_CORRUPT) {
-        code = weiri_sqlite_refine(db, SQLITE_FCNTL_JOURNAL_POINTER, code);
-        status = weiri_sqlite_fail(ret_error, db, code, store->path);
+        code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
+        status = weiri_sqlite_fail(ret_error, writer->db, code, store->path);
     }
-    if (sqlite3_get_autocommit(db) == 0) {
-        (void)weiri_sql_run(&store->writer, WEIRI_SQL_ROLLBACK, NULL);
+    if (sqlite3_get_autocommit(writer->db) == 0) {
+        weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL);
     }
     return status;
 }

@@ -67,9 +67,8 @@ static enum weir_status check_schema(struct transaction *transaction, struct wei
     struct weiri_store *store = &transaction->store;
     sqlite3 *db = store->writer.db;
     int64_t schema = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SCHEMA_COOKIE, NULL, &schema);
-    if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, db, code, store->path);
+    if (!weiri_sql_find(&store->writer, WEIRI_SQL_SCHEMA_COOKIE, NULL, &schema)) {
+        return weiri_sqlite_fail(ret_error, db, weiri_sql_forget(&store->writer), store->path);
     }
     if (schema == transaction->schema) {
         return WEIR_OK;
@@ -224,14 +223,13 @@ static enum weir_status check_open(struct transaction *transaction, struct weir_
 static enum weir_status check_names(struct weiri_store *store, struct weir_error *ret_error)
 {
     int64_t ignored;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SHADOW, NULL, &ignored);
-    if (code == SQLITE_DONE) {
-        return WEIR_OK;
+    if (weiri_sql_find(&store->writer, WEIRI_SQL_SHADOW, NULL, &ignored)) {
+        return weiri_fail(ret_error, WEIR_ESTATE,
+                          "a temporary table has the name of one of weir's: expected another");
     }
-    return code == SQLITE_OK
-               ? weiri_fail(ret_error, WEIR_ESTATE,
-                            "a temporary table has the name of one of weir's: expected another")
-               : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
+    int code = weiri_sql_forget(&store->writer);
+    return code == SQLITE_OK ? WEIR_OK
+                             : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
 }
 
 static enum weir_status put(struct transaction *transaction, const struct weiri_put *put,
@@ -249,6 +247,7 @@ static enum weir_status put(struct transaction *transaction, const struct weiri_
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     int code = weiri_put_run_whole(store, &request);
+    (void)weiri_sql_forget(&store->writer); /* what the program does next may succeed */
     status = code == SQLITE_OK ? weiri_put_finish(&request, ret_ids, ret_error)
                                : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
     weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));

@@ -254,6 +254,7 @@ int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *con
 {
     sqlite3 *db = connection->db;
     bool is_open = sqlite3_get_autocommit(db) == 0;
+    (void)weiri_sql_forget(connection);
     int code = is_open ? weiri_sql_run(connection, WEIRI_SQL_ROLLBACK, NULL) : SQLITE_OK;
     if (sqlite3_get_autocommit(db) == 0) {
         struct weir_error error;
@@ -271,19 +272,15 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
      * other: what its answer rests on may be of a process that has not flushed it yet, and may be
      * killed before it does. */
     bool is_writing = sqlite3_total_changes(writer->db) != store->changes_before;
-    if (code == SQLITE_OK && is_lasting && !is_writing) {
-        code = weiri_stamp_load(store);
+    (void)weiri_sql_fail(writer, code);
+    if (is_writing) {
+        weiri_stamp_advance(store);
+        weiri_space_claim(store);
+    } else if (is_lasting) {
+        weiri_stamp_load(store);
     }
-    if (code == SQLITE_OK && is_writing) {
-        code = weiri_stamp_advance(store);
-        if (code == SQLITE_OK) {
-            code = weiri_space_claim(store);
-        }
-    }
-    bool is_committing = code == SQLITE_OK;
-    if (is_committing) {
-        code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
-    }
+    bool is_committing = writer->code == SQLITE_OK;
+    code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
     if (code == SQLITE_OK) {
         store->transactions++;
         bool is_full = store->config->durability == WEIR_DURABILITY_FULL;
