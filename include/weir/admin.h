@@ -17,6 +17,14 @@ WEIR_BEGIN_DECLS
 /** @file
  * What operators do with a broker's jobs. */
 
+/** What becomes of a job that is cancelled, whoever ends its run. */
+enum weir_verdict {
+    WEIR_VERDICT_BURY = 1, /**< It is buried. */
+    WEIR_VERDICT_REMOVE,   /**< It is deleted. */
+    WEIR_VERDICT_RETRY     /**< As after a run that failed: its attempt counts, and it comes back
+                                after its delay, or is buried after its last. */
+};
+
 /** What weir_broker_change() does with jobs. */
 enum weir_change_kind {
     /** Deletes jobs that are delayed, ready, buried or archived. With claims the id of one copy of
@@ -31,26 +39,37 @@ enum weir_change_kind {
      * have had a job. They keep all but their tube: ids, run times, keys, attempts, reasons.
      * WEIR_EBUSY: also where a job of that tube has the same key or put_id; WEIR_ESTATE: an
      * archived job. For another broker see weir_broker_move(). */
-    WEIR_CHANGE_MOVE
+    WEIR_CHANGE_MOVE,
+    /** Ends jobs, with WEIR_CAN_CONTROL: one that waits at once. One that runs is asked to end
+     * within a second or so, which is WEIR_ECANCELED; whatever ends its reservation applies the
+     * last verdict, without another run. A run that succeeds all the same is done. What was put by
+     * its key during the run runs then. Where its worker is gone its run ends at once: it is
+     * WEIR_OK if the verdict stands, and WEIR_ECANCELED if such a put follows, or a RETRY buried it
+     * after its last attempt. WEIR_ESTATE: an archived job, and RETRY of one that has no run. */
+    WEIR_CHANGE_CANCEL
 };
 
 /** A change of jobs. */
 struct weir_change {
     enum weir_change_kind kind; /**< What is done. */
+    enum weir_verdict verdict;  /**< CANCEL: what becomes of the job. */
     const char *tube;           /**< MOVE: to this tube. */
-    const char *reason; /**< BURY: kept, cut to WEIR_REASON_SIZE, by a broker with WEIR_CAN_REASONS.
-                             NULL: that of a failure stays, or of a job that never ran: "an operator
-                             buried it". */
+    const char
+        *reason; /**< BURY, CANCEL: who, and why; kept, cut to WEIR_REASON_SIZE, by a broker
+                      with WEIR_CAN_REASONS. NULL: "an operator canceled it"; of BURY that of
+                      a failure stays, or of a job that never ran: "an operator buried it". */
 };
 
 /** Changes jobs by their ids. ret_statuses receives one status for each: WEIR_OK; WEIR_ENOTFOUND
  * (done, removed, or never there); WEIR_EBUSY (reserved); WEIR_ESTATE (not in a state for the
- * change); in a cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node with a copy did not answer, or
- * has another job in the copy's place, which stays). Where that of any id is WEIR_EUNKNOWN the call
- * returns it too, and ret_error says which node it is of the first. An SQLite store does all in one
- * transaction, a cluster one after the other. Errors, which leave ret_statuses as it was:
- * WEIR_EINVAL (change, kind, tube; a malformed id: nothing is changed), WEIR_ETOOBIG (tube),
- * WEIR_ENOTSUP (MOVE in a cluster), WEIR_EACCESS (read-only), those of the storage. */
+ * change); of CANCEL also WEIR_ECANCELED; in a cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node
+ * with a copy did not answer, or has another job in the copy's place, which stays). Where that of
+ * any id is WEIR_EUNKNOWN the call returns it too, and ret_error says which node it is of the
+ * first. An SQLite store does all in one transaction, a cluster one after the other. Errors, which
+ * leave ret_statuses as it was: WEIR_EINVAL (change, kind, verdict, tube; a malformed id: nothing
+ * is changed), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (MOVE, CANCEL in a cluster), WEIR_EACCESS
+ * (read-only), those of the storage.
+ */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_change(weir_broker *broker,
                                                             const struct weir_change *change,
                                                             const char *const *ids, size_t count,
@@ -95,11 +114,13 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** An attempt of a job: a run that failed, ended with its worker, or after which it is archived. */
+/** An attempt of a job: a run that failed, was cancelled, ended with its worker, or after which it
+ * is archived. */
 struct weir_attempt {
     uint32_t number;               /**< The job's attempts then; 1 is the first. */
     enum weir_run_outcome outcome; /**< WEIR_RUN_DONE; WEIR_RUN_RETRY; WEIR_RUN_BURIED;
-                                        WEIR_RUN_LOST: its lease ended, for its worker is gone. */
+                                        WEIR_RUN_CANCELED; WEIR_RUN_LOST: its lease ended, for its
+                                        worker is gone. */
     int64_t started_ns;            /**< When it was reserved; 0: not known. */
     int64_t ended_ns;    /**< When it was settled, or its lease was found to have ended. */
     int64_t owner;       /**< The process that had it. */

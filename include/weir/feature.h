@@ -32,6 +32,7 @@ WEIR_BEGIN_DECLS
     X(REPAIR, "file to repair, shrink or share")                                                   \
     X(NODES, "servers")                                                                            \
     X(PRIORITIES, "priorities below -2")                                                           \
+    X(CONTROL, "control of jobs that run")                                                         \
     X(REASONS, "reasons of buried jobs: it has no claims")                                         \
     X(SINGLE_RUNS, "single runs of jobs: it has no claims, so that each copy runs")
 

@@ -49,10 +49,11 @@ enum weir_run_outcome {
     WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
     WEIR_RUN_BURIED,   /**< Failed for good: set aside, or run again by a put during the run. */
     WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
-    WEIR_RUN_RETURNED  /**< Stopped, or could not begin: given back. */
+    WEIR_RUN_RETURNED, /**< Stopped, or could not begin: given back. */
+    WEIR_RUN_CANCELED  /**< Ended on request: buried, deleted or retried as its verdict says. */
 };
 
-/** "done", "retry", "buried", "lost", "returned"; "?" for anything else. */
+/** "done", "retry", "buried", "lost", "returned", "canceled"; "?" for anything else. */
 WEIR_API const char *weir_job_outcome_name(enum weir_run_outcome outcome);
 
 /** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster,
@@ -92,6 +93,7 @@ struct weir_job {
     const char *key; /**< Of an SQLite store: its key; NULL: none. */
     int64_t started_ns;  /**< Of a look at a store's reserved job: when its run began; else 0. */
     int32_t progress;    /**< The same: what its handler told last; -1: nothing. */
+    uint32_t verdict;    /**< The same: it is asked to end, by this enum weir_verdict; else 0. */
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */
     const char *group;   /**< Of an SQLite store: its group; NULL: none. */

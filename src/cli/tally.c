@@ -37,6 +37,7 @@ void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_n
         atomic_fetch_add(&tally->lost, 1);
         break;
     case WEIR_RUN_RETURNED:
+    case WEIR_RUN_CANCELED:
         break;
     }
 }

@@ -23,14 +23,20 @@ static enum weir_status check_ids(const char *const *ids, size_t count,
 static enum weir_status check_change(const weir_broker *broker, const struct weir_change *change,
                                      struct weir_error *ret_error)
 {
+    bool is_cancel = change != NULL && change->kind == WEIR_CHANGE_CANCEL;
     enum weir_status status =
-        weiri_broker_enter_for(broker, WEIRI_WRITES, "change", change != NULL, ret_error);
+        weiri_broker_enter_for(broker, WEIRI_WRITES | (is_cancel ? WEIRI_CAN(CONTROL) : 0),
+                               "change", change != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    if ((int)change->kind < WEIR_CHANGE_REMOVE || (int)change->kind > WEIR_CHANGE_MOVE) {
+    if ((int)change->kind < WEIR_CHANGE_REMOVE || (int)change->kind > WEIR_CHANGE_CANCEL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "change->kind is %d: expected one of 1 to %d",
-                          (int)change->kind, (int)WEIR_CHANGE_MOVE);
+                          (int)change->kind, (int)WEIR_CHANGE_CANCEL);
+    }
+    if (is_cancel) {
+        return weiri_check_number("change->verdict", change->verdict, WEIR_VERDICT_BURY,
+                                  WEIR_VERDICT_RETRY, ret_error);
     }
     return change->kind == WEIR_CHANGE_MOVE
                ? weiri_broker_enter_tube(broker, WEIRI_CAN(MOVE_IDS), change->tube, ret_error)
@@ -44,7 +50,8 @@ enum weir_status weir_broker_change(weir_broker *broker, const struct weir_chang
     static const enum weiri_job_event events[] = {[WEIR_CHANGE_REMOVE] = WEIRI_JOB_REMOVE,
                                                   [WEIR_CHANGE_KICK] = WEIRI_JOB_KICK,
                                                   [WEIR_CHANGE_BURY] = WEIRI_JOB_SET_ASIDE,
-                                                  [WEIR_CHANGE_MOVE] = (enum weiri_job_event)0};
+                                                  [WEIR_CHANGE_MOVE] = (enum weiri_job_event)0,
+                                                  [WEIR_CHANGE_CANCEL] = WEIRI_JOB_CANCEL};
     enum weir_status status = check_change(broker, change, ret_error);
     if (status == WEIR_OK) {
         status = check_ids(ids, count, ret_error);
@@ -57,9 +64,12 @@ enum weir_status weir_broker_change(weir_broker *broker, const struct weir_chang
     }
     const struct weiri_change asked = {
         .event = events[change->kind],
+        .verdict = change->verdict,
         .ids = ids,
         .count = count,
-        .reason = change->kind == WEIR_CHANGE_BURY ? change->reason : NULL,
+        .reason = change->kind == WEIR_CHANGE_BURY || change->kind == WEIR_CHANGE_CANCEL
+                      ? change->reason
+                      : NULL,
         .tube = change->kind == WEIR_CHANGE_MOVE ? change->tube : NULL,
         .statuses = ret_statuses};
     return broker->ops->change(broker->store, &asked, ret_error);

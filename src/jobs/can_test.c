@@ -37,6 +37,7 @@ static bool has(const struct weiri_broker_ops *ops, enum weir_feature feature)
     case WEIR_CAN_MOVE_IDS:
     case WEIR_CAN_DURABILITY:
     case WEIR_CAN_PRIORITIES:
+    case WEIR_CAN_CONTROL:
     case WEIR_CAN_REASONS:
     case WEIR_CAN_SINGLE_RUNS:
         break;
@@ -197,6 +198,10 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
         CHECK_STATUS(open_with(&options[1], NULL), WEIR_ENOTSUP);
         CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_ENOTSUP);
         CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_CONTROL:
+        CHECK_STATUS(change_cancel(broker, &id, 1, WEIR_VERDICT_BURY, NULL, &status, error),
+                     WEIR_ENOTSUP);
         break;
     case WEIR_CAN_PRIORITIES:
         check_put(broker, &(struct weir_put_options){.priority = -3}, error);

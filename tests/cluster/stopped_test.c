@@ -24,7 +24,7 @@ struct world {
     _Atomic bool is_open;
     _Atomic int done[JOBS];
     _Atomic int tried[JOBS];
-    _Atomic int ends[WEIR_RUN_RETURNED + 1];
+    _Atomic int ends[WEIR_RUN_CANCELED + 1];
 };
 
 static void pause_shortly(void)

@@ -51,11 +51,11 @@ static bool reserve(struct stored_job *job)
     struct weiri_job_row row = stored_load(&world.backend, job);
     const struct weiri_tube_record *tube = record_of(row.tube);
     bool is_sound = below(50) != 0;
-    int64_t owner = 1 + below(1000);
+    const struct weiri_taker taker = {.owner = 1 + below(1000)};
     uint64_t running = stored_running(&world.backend, (int)row.tube, row.group);
     struct weiri_effects effects;
     enum weiri_write what =
-        weiri_decide_reserve(&row, is_sound, running, tube, owner, world.backend.now, &effects);
+        weiri_decide_reserve(&row, is_sound, running, tube, &taker, world.backend.now, &effects);
     (void)write(job, &row, what, &effects, NULL);
     CHECK_STATUS(effects.status, WEIR_OK);
     struct ref_job *expected = ref_find(&world.reference, row.number);
@@ -71,7 +71,7 @@ static bool reserve(struct stored_job *job)
     if (!effects.is_started) {
         return false;
     }
-    CHECK_INT(row.owner, ==, owner);
+    CHECK_INT(row.owner, ==, taker.owner);
     CHECK_INT(row.started_ns, ==, world.reference.wall);
     CHECK_INT(effects.lease_ends_ns, ==, expected->lease);
     uint32_t limit = tube->policy.group_limit;

@@ -41,4 +41,14 @@ static inline enum weir_status change_move(weir_broker *broker, const char *cons
     return weir_broker_change(broker, &change, ids, count, ret_statuses, ret_error);
 }
 
+static inline enum weir_status change_cancel(weir_broker *broker, const char *const *ids,
+                                             size_t count, enum weir_verdict verdict,
+                                             const char *reason, enum weir_status *ret_statuses,
+                                             struct weir_error *ret_error)
+{
+    const struct weir_change change = {
+        .kind = WEIR_CHANGE_CANCEL, .verdict = verdict, .reason = reason};
+    return weir_broker_change(broker, &change, ids, count, ret_statuses, ret_error);
+}
+
 #endif

@@ -60,7 +60,8 @@ void weiri_decide_run(const struct weiri_run *run, struct weiri_next_action *ret
 
 enum weir_run_outcome weiri_run_outcome(enum weiri_job_event event, enum weir_status settled)
 {
-    return settled != WEIR_OK          ? WEIR_RUN_LOST
+    return settled == WEIR_ECANCELED   ? WEIR_RUN_CANCELED
+           : settled != WEIR_OK        ? WEIR_RUN_LOST
            : event == WEIRI_JOB_DONE   ? WEIR_RUN_DONE
            : event == WEIRI_JOB_BURY   ? WEIR_RUN_BURIED
            : event == WEIRI_JOB_RETURN ? WEIR_RUN_RETURNED

@@ -162,19 +162,20 @@ struct weiri_care {
 
 /* An event for jobs: an operator's, or a move's. */
 struct weiri_change {
-    enum weiri_job_event event;    /* remove, kick or set aside; reschedule, moved away */
+    enum weiri_job_event event;    /* remove, kick, set aside or cancel; reschedule, moved away */
+    enum weir_verdict verdict;     /* cancel */
     const char *const *ids;        /* NULL: a kick of the tube's buried jobs, at most count */
     const char *const *identities; /* NULL, or what each must have, or is not found: */
     const int64_t *run_times_ns;   /* also its run time, */
     const char *listed_in;         /* and its tube */
     size_t count;
-    const char *reason; /* set aside; NULL: none */
+    const char *reason; /* set aside, cancel; NULL: none */
     int64_t run_at_ns;  /* reschedule */
     const char *tube;   /* not NULL, with ids: instead of an event the jobs move to this tube */
     size_t *ret_count;  /* without ids: how many, where it is known; NULL: not told */
     /* Results, where the call succeeds, or says WEIR_EUNKNOWN: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY
-     * (reserved), WEIR_ESTATE (not in a state for the event), WEIR_EUNKNOWN (ret_error says more).
-     */
+     * (reserved), WEIR_ESTATE (not in a state for the event), WEIR_ECANCELED (cancel: of effects
+     * that say is_canceled), WEIR_EUNKNOWN (ret_error says more). */
     enum weir_status *statuses;
 };
 
@@ -208,7 +209,8 @@ struct weiri_settlement {
     int progress;               /* touch: 1 + a percentage; 0: as it was */
     const char *reason;         /* release, bury, done of an archived job; NULL: as it was */
     struct weiri_run_end end;   /* release and bury */
-    enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
+    enum weir_status
+        status; /* result: WEIR_OK, WEIR_ECANCELED (effects.is_canceled), WEIR_ELEASELOST */
     /* Of settle(): called once, with no lock held, on a thread of the backend's. */
     void (*done)(struct weiri_settlement *settlement);
     struct weiri_list link;        /* the backend's while the call lasts */

@@ -4,7 +4,8 @@
 
 #include "support/harness.h"
 
-TEST(table, "each mode at each state of the job that has the key")
+TEST(table, "each mode at each state of the job that has the key; to keep one that a verdict ends "
+            "would lose the put")
 {
     static const struct {
         enum weir_duplicate mode;
@@ -22,12 +23,20 @@ TEST(table, "each mode at each state of the job that has the key")
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (int state = 0; state <= WEIR_JOB_BURIED; state++) {
             char wanted = rows[i].actions[state == WEIR_JOB_BURIED ? 0 : state];
-            CHECK_INT(
-                letters[weiri_duplicate_decide(rows[i].mode, (enum weir_job_state)state, false)],
-                ==, wanted);
+            struct weiri_job_facts older = {.state = (enum weir_job_state)state};
+            CHECK_INT(letters[weiri_duplicate_decide(rows[i].mode, &older, false)], ==, wanted);
+            older.verdict = WEIR_VERDICT_RETRY;
+            CHECK_INT(letters[weiri_duplicate_decide(rows[i].mode, &older, false)], ==, wanted);
         }
-        CHECK_INT(letters[weiri_duplicate_decide(rows[i].mode, (enum weir_job_state)0, true)], ==,
+        struct weiri_job_facts ended = {.state = WEIRI_JOB_GONE};
+        CHECK_INT(letters[weiri_duplicate_decide(rows[i].mode, &ended, true)], ==,
                   rows[i].actions[4]);
+        for (int verdict = WEIR_VERDICT_BURY; verdict <= WEIR_VERDICT_REMOVE; verdict++) {
+            struct weiri_job_facts asked = {.state = WEIR_JOB_RESERVED,
+                                            .verdict = (enum weir_verdict)verdict};
+            CHECK_INT(letters[weiri_duplicate_decide(rows[i].mode, &asked, false)], ==,
+                      rows[i].mode == WEIR_DUPLICATE_KEEP ? 'a' : rows[i].actions[3]);
+        }
     }
 }
 

@@ -29,6 +29,7 @@ void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struc
         job->owner = row->owner;
         job->started_ns = row->started_ns;
         job->progress = row->progress;
+        job->verdict = facts.verdict;
     }
 }
 
@@ -41,7 +42,7 @@ static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state befo
     bool has_ended = facts->state == WEIRI_JOB_GONE || facts->state >= WEIR_JOB_BURIED;
     effects->from = before;
     effects->to = facts->state;
-    if (step->event != WEIRI_JOB_TOUCH) {
+    if (step->event != WEIRI_JOB_TOUCH && step->event != WEIRI_JOB_CANCEL) {
         effects->wakes = facts->state == WEIR_JOB_READY;
         effects->wakes_at_ns = facts->state == WEIR_JOB_DELAYED ? facts->run_at_ns : 0;
         effects->lease_ends_ns = facts->state == WEIR_JOB_RESERVED ? facts->lease_ns : 0;
@@ -75,6 +76,22 @@ enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_j
     return write;
 }
 
+/* What an end becomes by the verdict on the reservation. Success is success, whatever was asked. A
+ * lost run that is to be retried comes back as it does without a verdict. */
+static enum weiri_job_event judge(const struct weiri_job_facts *facts, enum weiri_job_event event,
+                                  uint32_t attempts_max)
+{
+    bool is_lost = event == WEIRI_JOB_EXPIRE || event == WEIRI_JOB_TAKE_BACK;
+    bool is_last = attempts_max > 0 && facts->attempts >= attempts_max;
+    if (facts->verdict == 0 || event == WEIRI_JOB_TOUCH || event == WEIRI_JOB_DONE) {
+        return event;
+    }
+    return facts->verdict == WEIR_VERDICT_REMOVE            ? WEIRI_JOB_DISCARD
+           : facts->verdict == WEIR_VERDICT_BURY || is_last ? WEIRI_JOB_BURY
+           : is_lost                                        ? event
+                                                            : WEIRI_JOB_RELEASE;
+}
+
 /* The end of a run, as it is after a put during the run. The body is that of the put, so that no
  * run begins before its time: what would be the last run has another follow, and a retry waits for
  * both times, as does a run after a lost lease. A run that fails and is retried is not the last
@@ -83,16 +100,16 @@ static enum weiri_write end_run(struct weiri_job_row *row, struct weiri_job_step
                                 struct weiri_now now, struct weiri_effects *effects)
 {
     const struct weiri_job_key *key = &row->key;
-    bool is_expired = step.event == WEIRI_JOB_EXPIRE;
+    bool is_lost = step.event == WEIRI_JOB_EXPIRE || step.event == WEIRI_JOB_TAKE_BACK;
     bool is_last = step.event == WEIRI_JOB_DONE || step.event == WEIRI_JOB_BURY ||
-                   (is_expired && row->facts.attempts >= step.attempts_max);
+                   step.event == WEIRI_JOB_DISCARD ||
+                   (is_lost && row->facts.attempts >= step.attempts_max);
     bool has_put = row->facts.state == WEIR_JOB_RESERVED && key->again != 0 &&
                    key->again == row->facts.token && step.event != WEIRI_JOB_TOUCH;
     if (has_put) {
-        step.token = is_expired ? row->facts.token : step.token;
         step.run_at_ns =
             is_last || step.run_at_ns < key->again_at_ns ? key->again_at_ns : step.run_at_ns;
-        step.event = is_last ? WEIRI_JOB_RENEW : is_expired ? WEIRI_JOB_RELEASE : step.event;
+        step.event = is_last ? WEIRI_JOB_RENEW : is_lost ? WEIRI_JOB_RELEASE : step.event;
     }
     enum weiri_write write = weiri_row_apply(row, &step, now, effects);
     if (has_put && write != WEIRI_NOTHING) {
@@ -111,34 +128,38 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
 {
     static const struct weiri_run_end success = {.outcome = WEIR_RUN_DONE};
     int64_t said_ns = weiri_said_ns(settlement->since_ns, now.wall_ns, now.lease_ns);
-    const struct weiri_job_step step = {.event = settlement->event,
+    bool is_asked = row->facts.verdict != 0 && settlement->event != WEIRI_JOB_DONE;
+    bool is_judged = is_asked && settlement->event != WEIRI_JOB_TOUCH;
+    uint32_t most = row->facts.attempts_max;
+    const struct weiri_job_step step = {.event = judge(&row->facts, settlement->event, most),
                                         .token = settlement->reservation->token,
                                         .run_at_ns = weiri_time_add(said_ns, settlement->delay_ns),
                                         .is_archived = tube->policy.archive_ns > 0};
-    *ret_effects = (struct weiri_effects){.reason = settlement->reason};
+    *ret_effects = (struct weiri_effects){.reason = is_judged ? NULL : settlement->reason};
     enum weiri_write write = end_run(row, step, now, ret_effects);
     if (write == WEIRI_NOTHING) {
         return write;
     }
     bool is_archived = row->facts.state == WEIR_JOB_ARCHIVED;
+    bool is_renewed = ret_effects->takes_again && row->facts.attempts == 0;
+    ret_effects->is_canceled = is_asked;
     ret_effects->done = step.event == WEIRI_JOB_DONE;
-    ret_effects->put = ret_effects->done && row->facts.state <= WEIR_JOB_READY &&
-                       row->facts.state != WEIRI_JOB_GONE;
+    ret_effects->put = ret_effects->done && ret_effects->takes_again;
     ret_effects->retried = step.event == WEIRI_JOB_RELEASE;
-    if (ret_effects->put || (is_archived && settlement->reason == NULL)) {
+    if (ret_effects->put || (is_judged && is_renewed) ||
+        (is_archived && settlement->reason == NULL)) {
         ret_effects->reason = ""; /* what it failed of before is no result, nor the next reason */
     }
-    /* There is room in its group. */
-    if (step.event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL) {
-        ret_effects->wakes = ret_effects->wakes || tube->policy.group_limit > 0;
-    }
+    bool has_left = step.event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL;
+    ret_effects->wakes = ret_effects->wakes || (has_left && tube->policy.group_limit > 0);
     if (settlement->progress > 0) {
         row->progress = settlement->progress - 1;
     }
     if (is_archived) {
         ret_effects->kept = success;
-    } else if (row->facts.attempts > 0) { /* one that was renewed has none */
+    } else if (!is_renewed && write == WEIRI_UPDATE) {
         ret_effects->kept = settlement->end;
+        ret_effects->kept.outcome = is_judged ? WEIR_RUN_CANCELED : settlement->end.outcome;
     }
     return write;
 }
@@ -149,12 +170,38 @@ bool weiri_settle_asks_policy(const struct weiri_settlement *settlement)
            (settlement->event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL);
 }
 
+/* A run that was lost, as told by reason. An end by the end of a boot says nothing of the job, nor
+ * does one that a put renewed. */
+static enum weiri_write lose(struct weiri_job_row *row, enum weiri_job_event event,
+                             uint32_t attempts_max, const char *reason,
+                             const struct weiri_tube_record *tube, struct weiri_now now,
+                             struct weiri_effects *effects)
+{
+    const struct weiri_job_facts before = row->facts;
+    bool is_judged = before.verdict == WEIR_VERDICT_BURY || before.verdict == WEIR_VERDICT_REMOVE;
+    uint32_t own = before.attempts_max;
+    uint32_t most = own > 0 && own < attempts_max ? own : attempts_max;
+    uint32_t weight = before.lease_ns == 0 ? 0 : most <= WEIRI_FEW_ATTEMPTS ? 2 : 1;
+    const struct weiri_job_step step = {
+        .event = judge(&before, event, most), .token = before.token, .attempts_max = most};
+    enum weiri_write write = end_run(row, step, now, effects);
+    bool is_renewed = row->facts.attempts == 0;
+    row->facts.lost = is_renewed ? 0 : before.lost + (weiri_is_suspect(&before) ? 0 : weight);
+    effects->reason = !is_judged ? reason : is_renewed ? "" : NULL;
+    effects->expired = true;
+    effects->burial = row->facts.state == WEIR_JOB_BURIED && !is_judged ? WEIR_ELEASELOST : WEIR_OK;
+    effects->wakes = effects->wakes || tube->policy.group_limit > 0;
+    if (!is_renewed && write == WEIRI_UPDATE) {
+        effects->kept.outcome = is_judged ? WEIR_RUN_CANCELED : WEIR_RUN_LOST;
+    }
+    return write;
+}
+
 enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempts_max, bool is_kept,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
                                      struct weiri_effects *ret_effects)
 {
     const struct weiri_job_step touch = {.event = WEIRI_JOB_TOUCH, .token = row->facts.token};
-    const struct weiri_job_step expire = {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max};
     *ret_effects = (struct weiri_effects){.status = WEIR_ESTATE};
     /* Asked before a put during the run makes another event of it, which asks for no lease. */
     if (row->facts.state != WEIR_JOB_RESERVED || row->facts.lease_ns > now.lease_ns) {
@@ -163,14 +210,58 @@ enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempt
     if (is_kept) {
         return weiri_row_apply(row, &touch, now, ret_effects);
     }
-    enum weiri_write write = end_run(row, expire, now, ret_effects);
-    ret_effects->reason =
-        "its reservation ended: the worker died, or took longer than the TTR without a touch";
-    ret_effects->expired = true;
-    ret_effects->wakes = ret_effects->wakes || tube->policy.group_limit > 0;
-    ret_effects->kept.outcome = row->facts.attempts > 0 ? WEIR_RUN_LOST : 0;
-    ret_effects->burial = row->facts.state == WEIR_JOB_BURIED ? WEIR_ELEASELOST : WEIR_OK;
+    *ret_effects = (struct weiri_effects){.status = WEIR_OK};
+    return lose(row, WEIRI_JOB_EXPIRE, attempts_max,
+                "its reservation ended: the worker died, or took longer than the TTR without a "
+                "touch",
+                tube, now, ret_effects);
+}
+
+enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdict verdict,
+                                     const char *reason, bool is_kept, bool is_gone,
+                                     const struct weiri_tube_record *tube, struct weiri_now now,
+                                     struct weiri_effects *ret_effects)
+{
+    enum weir_job_state state = row->facts.state;
+    bool is_running = state == WEIR_JOB_RESERVED;
+    bool is_over = is_gone || (!is_kept && row->facts.lease_ns <= now.lease_ns);
+    const struct weiri_job_step step = {
+        .event = is_running || state == WEIR_JOB_ARCHIVED ? WEIRI_JOB_CANCEL
+                 : verdict == WEIR_VERDICT_BURY           ? WEIRI_JOB_SET_ASIDE
+                 : verdict == WEIR_VERDICT_REMOVE         ? WEIRI_JOB_REMOVE
+                                                          : WEIRI_JOB_CANCEL,
+        .verdict = verdict};
+    reason = reason == NULL || reason[0] == '\0' ? "an operator canceled it" : reason;
+    *ret_effects = (struct weiri_effects){.reason = reason};
+    enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    if (state == WEIR_JOB_BURIED && verdict == WEIR_VERDICT_BURY) {
+        ret_effects->status = WEIR_OK; /* it is, with its reason */
+    }
+    ret_effects->is_canceled = is_running;
+    ret_effects->tells_holder = is_running;
+    if (is_running && is_over) {
+        write = lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX, reason, tube, now, ret_effects);
+        ret_effects->reason = ret_effects->reason == NULL ? reason : ret_effects->reason;
+        ret_effects->is_canceled =
+            ret_effects->takes_again ||
+            (verdict == WEIR_VERDICT_RETRY && row->facts.state == WEIR_JOB_BURIED);
+    }
     return write;
+}
+
+enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone, bool is_forced,
+                                        const struct weiri_tube_record *tube, struct weiri_now now,
+                                        struct weiri_effects *ret_effects)
+{
+    bool is_running = row->facts.state == WEIR_JOB_RESERVED;
+    *ret_effects = (struct weiri_effects){.status = is_running ? WEIR_EBUSY : WEIR_ESTATE};
+    if (!is_running || (!is_gone && !is_forced)) {
+        return WEIRI_NOTHING;
+    }
+    *ret_effects = (struct weiri_effects){.tells_holder = true};
+    return lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX,
+                is_gone ? "its worker does not live" : "an operator took it from its worker", tube,
+                now, ret_effects);
 }
 
 enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct weiri_job_step *step,
@@ -193,12 +284,10 @@ enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bo
                                      struct weiri_effects *ret_effects)
 {
     enum weir_job_state state = row->facts.state;
-    *ret_effects = (struct weiri_effects){.status = WEIR_OK};
-    if (state == WEIR_JOB_RESERVED || state == WEIR_JOB_ARCHIVED) {
-        ret_effects->status = state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
-    } else if (row->tube != tube && is_taken) {
-        ret_effects->status = WEIR_EBUSY;
-    }
+    bool is_busy = state == WEIR_JOB_RESERVED || (row->tube != tube && is_taken);
+    *ret_effects = (struct weiri_effects){.status = state == WEIR_JOB_ARCHIVED ? WEIR_ESTATE
+                                                    : is_busy                  ? WEIR_EBUSY
+                                                                               : WEIR_OK};
     if (ret_effects->status != WEIR_OK || row->tube == tube) {
         return WEIRI_NOTHING;
     }

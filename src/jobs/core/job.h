@@ -41,6 +41,7 @@ struct weiri_job_row {
     int64_t created_ns;
     int64_t started_ns;
     int64_t owner;
+    int64_t worker; /* the back end's: more of that process; 0: not known */
     /* Borrowed. */
     const char *reason;                /* NULL: not loaded */
     WEIRI_ROW_TEXTS(WEIRI_TEXT_MEMBER) /* NULL: none, or not loaded */
@@ -52,6 +53,13 @@ struct weiri_tube_record {
     int64_t last_ns;         /* the latest run time of a job that was put to run at once */
     int64_t paused_until_ns; /* 0: it is not paused */
     struct weir_tube_policy policy;
+};
+
+/* Who reserves. */
+struct weiri_taker {
+    int64_t owner;
+    int64_t worker;
+    uint32_t attempts_max;
 };
 
 /* What is to be done with the row. */
@@ -68,8 +76,8 @@ enum weiri_key_effect {
     WEIRI_KEY_TAKE,      /* it is the row's from now on, with row->key.until_ns */
     WEIRI_KEY_FREE,      /* deleted */
     WEIRI_KEY_THROTTLED, /* kept without its job, until its time */
-    WEIRI_KEY_AGAIN      /* the members of row->key whose names begin with again are written, and
-                            nothing else of the row */
+    WEIRI_KEY_AGAIN      /* again and again_at_ns of row->key are written, with writes_put its words
+                            as well, and nothing else of the row */
 };
 
 /* What else follows a decision, which sets all of it. */
@@ -83,7 +91,7 @@ struct weiri_effects {
     bool put;
     bool done;
     bool retried;
-    bool expired;
+    bool expired; /* its run was lost */
     enum weiri_key_effect key;
     /* Who waits for jobs looks again: now; at a time of the wall clock, and of that of leases, or
      * before; 0: neither. */
@@ -91,12 +99,15 @@ struct weiri_effects {
     int64_t wakes_at_ns;
     int64_t lease_ends_ns;
 
-    bool is_started;           /* started, owner and progress are those of a new run */
-    bool takes_again;          /* the words are those of the put during the run */
-    bool writes_put;           /* body, what is told beside it, words, priority and TTR are those
-                                  of the put, and its identity is a new one; with WEIRI_KEY_AGAIN
-                                  words, priority and TTR stay */
-    bool forgets_attempts;     /* those that the history has are deleted */
+    bool is_started;       /* started, owner, worker and progress are those of a new run */
+    bool takes_again;      /* the words are those of the put during the run */
+    bool writes_put;       /* body, what is told beside it, words, priority and TTR are those
+                              of the put, and its identity is a new one; with WEIRI_KEY_AGAIN
+                              those of the row, priority and TTR stay */
+    bool forgets_attempts; /* those that the history has are deleted */
+    bool is_canceled;      /* of an end, or a renewal: it had a verdict; of a cancel: its run is to
+                              end, or has ended with another result. Told as WEIR_ECANCELED */
+    bool tells_holder;     /* who has the job is to renew it soon */
     struct weiri_run_end kept; /* the history keeps this run; outcome 0: it does not */
     enum weir_status burial;   /* told to who looks: the job was buried for its body
                                   (WEIR_ECORRUPT), late (WEIR_EPAST), or for its lease
@@ -123,7 +134,6 @@ enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_j
                                  struct weiri_now now, struct weiri_effects *effects);
 
 /* What becomes of a put whose key a job has: a plain function of the mode and of that job. */
-
 enum weiri_duplicate_action {
     WEIRI_DUPLICATE_PUT,     /* the key is free: a job is put, and has it */
     WEIRI_DUPLICATE_REFUSE,  /* nothing changes, and the put fails */
@@ -133,10 +143,12 @@ enum weiri_duplicate_action {
     WEIRI_DUPLICATE_AFTER    /* the job runs once more after this run, as the new one */
 };
 
-/* older is the state of the job that had the key last; one that is due is ready. It is 0 for one
- * that has ended: is_throttled tells whether its key is not free yet. */
+/* older is the job that had the key last; one that is due is ready. Its state is 0 where it has
+ * ended: is_throttled tells whether its key is not free yet. Who keeps a job that a verdict ends is
+ * run after it. */
 enum weiri_duplicate_action weiri_duplicate_decide(enum weir_duplicate mode,
-                                                   enum weir_job_state older, bool is_throttled);
+                                                   const struct weiri_job_facts *older,
+                                                   bool is_throttled);
 
 /* A put of one job to run at run_at_ns: an event of the job that has or had its key. row is that
  * job with its key; all zero: there is none, or the put has no key; facts.state is WEIRI_JOB_GONE
@@ -150,9 +162,9 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
 
 /* What a holder tells of its reservation. tube is asked for its policy. A put during the run
  * follows it: what would end the job, or bury it, has it run again as the put asked, and what
- * brings it back brings it back not before the put's time. WEIR_ELEASELOST: the job has another
- * reservation, or none. A row that is WEIR_JOB_ARCHIVED then may be one too many:
- * weiri_archive_surplus(). */
+ * brings it back brings it back not before the put's time. A verdict decides on all ends but
+ * success. WEIR_ELEASELOST: the job has another reservation, or none. A row that is
+ * WEIR_JOB_ARCHIVED then may be one too many: weiri_archive_surplus(). */
 enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
                                      const struct weiri_settlement *settlement,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
@@ -161,12 +173,28 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
 /* Whether that asks for the policy: it may archive the job, or leave room in a group. */
 bool weiri_settle_asks_policy(const struct weiri_settlement *settlement);
 
-/* A reservation whose lease has passed. One that is kept by this process is touched instead: the
- * process was suspended, or its threads got no processor. WEIR_ESTATE: the job is not reserved, or
- * its lease has not passed, whatever was put meanwhile. */
+/* A reservation whose lease has passed; its verdict is applied. The job has so many attempts, or
+ * those that its worker allows, if these are fewer. One that is kept by this process is touched
+ * instead: the process was suspended, or its threads got no processor. WEIR_ESTATE: the job is not
+ * reserved, or its lease has not passed, whatever was put meanwhile. */
 enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempts_max, bool is_kept,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
                                      struct weiri_effects *ret_effects);
+
+/* A verdict, which whoever ends the reservation applies; the last one counts. One whose worker is
+ * gone, or whose lease has passed at now, ends here, as a lost run: now is when the caller began to
+ * wait for its turn, since the holder may wait, too. WEIR_ESTATE: a retry of a job that has no run,
+ * or it is archived. reason NULL: "an operator canceled it". */
+enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdict verdict,
+                                     const char *reason, bool is_kept, bool is_gone,
+                                     const struct weiri_tube_record *tube, struct weiri_now now,
+                                     struct weiri_effects *ret_effects);
+
+/* A lost run, with its verdict, before the end of its lease. WEIR_EBUSY: the worker may live, and
+ * it is not forced; WEIR_ESTATE: the job is not reserved. */
+enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone, bool is_forced,
+                                        const struct weiri_tube_record *tube, struct weiri_now now,
+                                        struct weiri_effects *ret_effects);
 
 /* An event that is no holder's: due, kick, remove, set aside, reschedule. reason NULL: as it was.
  * WEIR_EBUSY: the job is reserved. WEIR_ESTATE: not in a state for the event. */
@@ -183,10 +211,11 @@ enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bo
 /* A job that was picked from those that are ready, in their order. A damaged body buries it, before
  * anything else is asked. A late one, which was never reserved, is buried or dropped, also where
  * its group is full. WEIRI_NOTHING with WEIR_OK: its group has running jobs, as many as the policy
- * allows; those of this transaction count. Else it is reserved for owner. */
+ * allows; those of this transaction count. Else it is reserved for the taker. */
 enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, uint64_t running,
-                                      const struct weiri_tube_record *tube, int64_t owner,
-                                      struct weiri_now now, struct weiri_effects *ret_effects);
+                                      const struct weiri_tube_record *tube,
+                                      const struct weiri_taker *taker, struct weiri_now now,
+                                      struct weiri_effects *ret_effects);
 
 /* Applies a change to the policy that a tube has, as weir_broker_set_policy() says: in the
  * transaction that writes, so that no change made meanwhile is lost. WEIR_EINVAL: the members of

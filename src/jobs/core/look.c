@@ -19,11 +19,12 @@ static bool is_late(const struct weiri_job_row *row, const struct weir_tube_poli
 }
 
 enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, uint64_t running,
-                                      const struct weiri_tube_record *tube, int64_t owner,
-                                      struct weiri_now now, struct weiri_effects *ret_effects)
+                                      const struct weiri_tube_record *tube,
+                                      const struct weiri_taker *taker, struct weiri_now now,
+                                      struct weiri_effects *ret_effects)
 {
     const struct weir_tube_policy *policy = &tube->policy;
-    struct weiri_job_step step = {.event = WEIRI_JOB_RESERVE};
+    struct weiri_job_step step = {.event = WEIRI_JOB_RESERVE, .attempts_max = taker->attempts_max};
     int64_t late_ns = weiri_time_sub(now.wall_ns, row->facts.run_at_ns);
     *ret_effects = (struct weiri_effects){.status = WEIR_OK};
     if (!is_sound) {
@@ -46,7 +47,8 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
     if (write == WEIRI_UPDATE && step.event == WEIRI_JOB_RESERVE) {
         ret_effects->is_started = true;
         row->started_ns = now.wall_ns;
-        row->owner = owner;
+        row->owner = taker->owner;
+        row->worker = taker->worker;
         row->progress = -1;
     }
     return write;

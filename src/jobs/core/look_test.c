@@ -6,9 +6,12 @@
 
 enum {
     OWNER = 77,
+    ATTEMPTS_MAX = 5,
     LEASE = 500
 };
 #define WALL WEIR_SECONDS(1000)
+
+static const struct weiri_taker taker = {.owner = OWNER, .worker = 3, .attempts_max = ATTEMPTS_MAX};
 
 static const struct weiri_now now = {WALL, LEASE};
 
@@ -28,12 +31,14 @@ TEST(reserved, "a picked job is reserved, and started by the wall clock")
     const struct weiri_tube_record tube = {.policy = {.group_limit = 2}};
     struct weiri_job_row row = ready();
     struct weiri_effects effects;
-    CHECK_INT(weiri_decide_reserve(&row, true, 1, &tube, OWNER, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_INT(weiri_decide_reserve(&row, true, 1, &tube, &taker, now, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.to, ==, WEIR_JOB_RESERVED);
     CHECK_INT(row.facts.lease_ns, ==, LEASE + 100);
     CHECK_INT(effects.lease_ends_ns, ==, LEASE + 100);
     CHECK_INT(row.started_ns, ==, WALL);
     CHECK_INT(row.owner, ==, OWNER);
+    CHECK_INT(row.worker, ==, 3);
+    CHECK_INT(row.facts.attempts_max, ==, ATTEMPTS_MAX);
     CHECK_INT(row.progress, ==, -1);
     CHECK(effects.is_started && effects.key == WEIRI_KEY_AS_IS && effects.reason == NULL);
 }
@@ -43,15 +48,15 @@ TEST(full, "a job of a full group stays as it is, unless it is late or damaged")
     struct weiri_tube_record tube = {.policy = {.group_limit = 2}};
     struct weiri_job_row row = ready();
     struct weiri_effects effects;
-    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, OWNER, now, &effects), ==, WEIRI_NOTHING);
+    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, &taker, now, &effects), ==, WEIRI_NOTHING);
     CHECK_STATUS(effects.status, WEIR_OK);
     CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
     tube.policy.late = WEIR_LATE_BURY;
     tube.policy.late_ns = WEIR_SECONDS(19);
-    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, OWNER, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, &taker, now, &effects), ==, WEIRI_UPDATE);
     CHECK_STATUS(effects.burial, WEIR_EPAST);
     row = ready();
-    CHECK_INT(weiri_decide_reserve(&row, false, 2, &tube, OWNER, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_INT(weiri_decide_reserve(&row, false, 2, &tube, &taker, now, &effects), ==, WEIRI_UPDATE);
     CHECK_STATUS(effects.burial, WEIR_ECORRUPT);
     CHECK_STRING(effects.reason, weiri_damage_reason);
     CHECK_INT(effects.to, ==, WEIR_JOB_BURIED);
@@ -84,7 +89,7 @@ TEST(late, "a job that was never reserved is late behind the limit, and buried o
         struct weiri_effects effects;
         row.facts.token = rows[i].token; /* attempts 0: it was returned, or runs for a put */
         row.reason = rows[i].reason;
-        CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, OWNER, now, &effects), ==,
+        CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, &taker, now, &effects), ==,
                   rows[i].write);
         CHECK_STATUS(effects.burial, rows[i].burial);
         CHECK_INT(effects.is_late, ==, rows[i].is_late);
@@ -102,7 +107,7 @@ TEST(unfit, "a job that cannot be reserved tells so")
     struct weiri_job_row row = ready();
     struct weiri_effects effects;
     row.facts.state = WEIR_JOB_DELAYED;
-    CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, OWNER, now, &effects), ==, WEIRI_NOTHING);
+    CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, &taker, now, &effects), ==, WEIRI_NOTHING);
     CHECK_STATUS(effects.status, WEIR_ESTATE);
     CHECK(!effects.is_started);
 }

@@ -36,8 +36,10 @@ enum weir_status weiri_put_set_time(struct weiri_put *put, const struct weir_put
 }
 
 enum weiri_duplicate_action weiri_duplicate_decide(enum weir_duplicate mode,
-                                                   enum weir_job_state older, bool is_throttled)
+                                                   const struct weiri_job_facts *older,
+                                                   bool is_throttled)
 {
+    bool may_end = older->verdict == WEIR_VERDICT_BURY || older->verdict == WEIR_VERDICT_REMOVE;
     static const enum weiri_duplicate_action actions[][WEIR_JOB_RESERVED] = {
         /* delayed, ready, reserved */
         [WEIR_DUPLICATE_REFUSE] = {WEIRI_DUPLICATE_REFUSE, WEIRI_DUPLICATE_REFUSE,
@@ -54,11 +56,12 @@ enum weiri_duplicate_action weiri_duplicate_decide(enum weir_duplicate mode,
                                   WEIRI_DUPLICATE_AFTER},
     };
     WEIRI_ASSERT(mode >= WEIR_DUPLICATE_REFUSE && mode <= WEIR_DUPLICATE_AGAIN);
-    if (older < WEIR_JOB_DELAYED || older > WEIR_JOB_RESERVED) {
+    if (older->state < WEIR_JOB_DELAYED || older->state > WEIR_JOB_RESERVED) {
         return mode == WEIR_DUPLICATE_THROTTLE && is_throttled ? WEIRI_DUPLICATE_NOTHING
                                                                : WEIRI_DUPLICATE_PUT;
     }
-    return actions[mode][older - WEIR_JOB_DELAYED];
+    return mode == WEIR_DUPLICATE_KEEP && may_end ? WEIRI_DUPLICATE_AFTER
+                                                  : actions[mode][older->state - WEIR_JOB_DELAYED];
 }
 
 /* Has the row what the put gives beside the body. */
@@ -98,20 +101,28 @@ static enum weiri_write insert(struct weiri_job_row *row, const struct weiri_put
 }
 
 /* Has the job of a row run once more after this run, or where the earliest time counts, from one
- * that was asked for during it. The holder renews its lease by the TTR that it was told, which
- * stays. */
+ * that was asked for during it. One that is to be kept is that one, where there is one. The holder
+ * renews its lease by the TTR that it was told, which stays. */
 static enum weiri_write run_again(struct weiri_job_row *row, const struct weiri_put *put,
                                   int64_t run_at_ns, struct weiri_effects *effects)
 {
     struct weiri_job_key *key = &row->key;
-    bool is_earlier = put->on_duplicate == WEIR_DUPLICATE_AGAIN && key->again == row->facts.token &&
-                      key->again_at_ns < run_at_ns;
+    bool is_there = key->again == row->facts.token;
+    bool is_earlier =
+        is_there && key->again_at_ns < run_at_ns && put->on_duplicate != WEIR_DUPLICATE_DEBOUNCE;
+    bool is_kept = is_there && put->on_duplicate == WEIR_DUPLICATE_KEEP;
+    if (is_kept && is_earlier) {
+        return WEIRI_NOTHING;
+    }
     key->again = row->facts.token;
     key->again_at_ns = is_earlier ? key->again_at_ns : run_at_ns;
+    effects->key = WEIRI_KEY_AGAIN;
+    if (is_kept) {
+        return WEIRI_UPDATE;
+    }
 #define TAKE(name, kind, limit, feature) key->name = put->name;
     WEIRI_ROW_TEXTS(TAKE)
 #undef TAKE
-    effects->key = WEIRI_KEY_AGAIN;
     effects->writes_put = true;
     return WEIRI_UPDATE;
 }
@@ -135,7 +146,7 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
     bool is_throttled = row->key.until_ns > now.wall_ns;
     enum weiri_duplicate_action action =
         put->key == NULL ? WEIRI_DUPLICATE_PUT
-                         : weiri_duplicate_decide(put->on_duplicate, older.state, is_throttled);
+                         : weiri_duplicate_decide(put->on_duplicate, &older, is_throttled);
     step.run_at_ns = run_at_ns;
     switch (action) {
     case WEIRI_DUPLICATE_PUT:

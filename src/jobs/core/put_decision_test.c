@@ -234,6 +234,33 @@ TEST(renewed, "replace and debounce make a job that waits the new one")
     }
 }
 
+TEST(kept_again, "to keep a job that a verdict ends has it follow itself; what it follows itself "
+                 "with is kept, at the earliest time")
+{
+    static const struct {
+        int64_t before_ns; /* 0: nothing was put during the run */
+        int64_t at_ns;
+    } rows[] = {{0, WALL + 70}, {WALL + 90, WALL + 70}, {WALL + 30, WALL + 30}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weiri_put put = put_of(WEIR_DUPLICATE_KEEP);
+        struct weiri_job_row row = older_in(WEIR_JOB_RESERVED);
+        struct weiri_effects effects;
+        row.facts.verdict = WEIR_VERDICT_REMOVE;
+        row.key.again = rows[i].before_ns != 0 ? TOKEN : 0;
+        row.key.again_at_ns = rows[i].before_ns;
+        row.key.group = "first";
+        bool is_later = rows[i].before_ns == rows[i].at_ns;
+        CHECK_INT(weiri_decide_put(&row, &put, WALL + 70, &fresh, now, &effects), ==,
+                  is_later ? WEIRI_NOTHING : WEIRI_UPDATE);
+        CHECK_STATUS(effects.status, WEIR_OK);
+        CHECK_INT(row.key.again, ==, TOKEN);
+        CHECK_INT(row.key.again_at_ns, ==, rows[i].at_ns);
+        CHECK_STRING(row.key.group, rows[i].before_ns == 0 ? "new" : "first");
+        CHECK(effects.writes_put == (rows[i].before_ns == 0));
+        CHECK_INT(effects.key, ==, is_later ? WEIRI_KEY_AS_IS : WEIRI_KEY_AGAIN);
+    }
+}
+
 TEST(run_again,
      "debounce and again have a job that runs follow itself; again, at the earliest time")
 {

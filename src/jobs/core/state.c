@@ -8,6 +8,7 @@ static void end_lease(struct weiri_job_facts *job, enum weir_job_state state)
 {
     job->state = state;
     job->lease_ns = 0;
+    job->verdict = (enum weir_verdict)0;
 }
 
 /* Applies an event of the reservation's holder. The lease may have ended. As long as the job was
@@ -18,39 +19,35 @@ static enum weir_status apply_holder(struct weiri_job_facts *job, const struct w
     if (job->state != WEIR_JOB_RESERVED || job->token != step->token) {
         return WEIR_ELEASELOST;
     }
+    bool is_return = step->event == WEIRI_JOB_RETURN;
+    bool is_later = step->run_at_ns > now_ns;
+    job->lost = is_return || step->event == WEIRI_JOB_TOUCH ? job->lost : 0; /* it was survived */
     switch (step->event) {
     case WEIRI_JOB_TOUCH:
         job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
-        return WEIR_OK;
+        break;
     case WEIRI_JOB_DONE:
         end_lease(job, step->is_archived ? WEIR_JOB_ARCHIVED : WEIRI_JOB_GONE);
         job->lease_ns = step->is_archived ? now_ns : 0;
-        return WEIR_OK;
+        break;
+    case WEIRI_JOB_DISCARD:
+        end_lease(job, WEIRI_JOB_GONE);
+        break;
     case WEIRI_JOB_RENEW:
-        job->attempts = 0;
-        job->run_at_ns = step->run_at_ns;
-        end_lease(job, step->run_at_ns > now_ns ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
-        return WEIR_OK;
     case WEIRI_JOB_RELEASE:
-        job->run_at_ns = step->run_at_ns;
-        end_lease(job, step->run_at_ns > now_ns ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
-        return WEIR_OK;
     case WEIRI_JOB_RETURN:
-        job->attempts--;
-        if (step->run_at_ns > now_ns) {
-            job->run_at_ns = step->run_at_ns;
-            end_lease(job, WEIR_JOB_DELAYED);
-        } else {
-            end_lease(job, WEIR_JOB_READY);
-        }
-        return WEIR_OK;
+        job->attempts = step->event == WEIRI_JOB_RENEW ? 0 : job->attempts - is_return;
+        job->run_at_ns = is_return && !is_later ? job->run_at_ns : step->run_at_ns;
+        end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+        break;
     default:
         end_lease(job, WEIR_JOB_BURIED);
-        return WEIR_OK;
+        break;
     }
+    return WEIR_OK;
 }
 
-static enum weir_status reserve(struct weiri_job_facts *job, int64_t now_ns)
+static enum weir_status reserve(struct weiri_job_facts *job, uint32_t attempts_max, int64_t now_ns)
 {
     if (job->state != WEIR_JOB_READY || job->attempts == UINT32_MAX || job->token == UINT64_MAX) {
         return WEIR_ESTATE;
@@ -58,6 +55,8 @@ static enum weir_status reserve(struct weiri_job_facts *job, int64_t now_ns)
     job->state = WEIR_JOB_RESERVED;
     job->attempts++;
     job->token++;
+    job->verdict = (enum weir_verdict)0;
+    job->attempts_max = attempts_max;
     job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
     return WEIR_OK;
 }
@@ -85,6 +84,7 @@ static enum weir_status renew(struct weiri_job_facts *job, int64_t run_at_ns, in
 {
     enum weir_status status = reschedule(job, run_at_ns, now_ns);
     job->attempts = status == WEIR_OK ? 0 : job->attempts;
+    job->lost = status == WEIR_OK ? 0 : job->lost;
     return status;
 }
 
@@ -96,20 +96,28 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     case WEIRI_JOB_DUE:
         return move(job, state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns, WEIR_JOB_READY);
     case WEIRI_JOB_RESERVE:
-        return reserve(job, now_ns);
+        return reserve(job, step->attempts_max, now_ns);
     case WEIRI_JOB_TOUCH:
     case WEIRI_JOB_DONE:
     case WEIRI_JOB_RELEASE:
     case WEIRI_JOB_RETURN:
     case WEIRI_JOB_BURY:
+    case WEIRI_JOB_DISCARD:
         return apply_holder(job, step, now_ns);
     case WEIRI_JOB_EXPIRE:
-        return move(job, state == WEIR_JOB_RESERVED && job->lease_ns <= now_ns,
+    case WEIRI_JOB_TAKE_BACK:
+        return move(job,
+                    state == WEIR_JOB_RESERVED &&
+                        (step->event == WEIRI_JOB_TAKE_BACK || job->lease_ns <= now_ns),
                     job->attempts >= step->attempts_max ? WEIR_JOB_BURIED : WEIR_JOB_READY);
     case WEIRI_JOB_DAMAGE:
         return move(job, state == WEIR_JOB_READY, WEIR_JOB_BURIED);
     case WEIRI_JOB_KICK:
+        job->lost = state == WEIR_JOB_BURIED ? 0 : job->lost; /* its cause is mended, it says */
         return move(job, state == WEIR_JOB_BURIED, WEIR_JOB_READY);
+    case WEIRI_JOB_CANCEL:
+        job->verdict = state == WEIR_JOB_RESERVED ? step->verdict : job->verdict;
+        return state == WEIR_JOB_RESERVED ? WEIR_OK : WEIR_ESTATE;
     case WEIRI_JOB_REMOVE:
         return move(job, state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE, WEIRI_JOB_GONE);
     case WEIRI_JOB_SET_ASIDE:

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weir/admin.h>
 #include <weir/job.h>
 #include <weir/status.h>
 
@@ -22,7 +23,8 @@
  * done with is_archived: reserved -> archived. renew: delayed, ready, reserved -> delayed or ready.
  * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried, archived ->
  * gone. moved away: delayed, ready -> gone. damage: ready -> buried. set aside: delayed, ready ->
- * buried. touch: reserved, for longer.
+ * buried. touch: reserved, for longer. take back: as expire, before the lease ends. cancel:
+ * reserved, with a verdict for its end. discard: reserved -> gone.
  */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
@@ -34,9 +36,19 @@ struct weiri_job_facts {
     uint32_t attempts;
     int64_t run_at_ns;
     int64_t ttr_ns;
-    int64_t lease_ns; /* when the reservation ends; 0: none */
-    uint64_t token;   /* that of the last reservation; each is larger than all before */
+    int64_t lease_ns;          /* when the reservation ends; 0: none */
+    uint64_t token;            /* that of the last reservation; each is larger than all before */
+    enum weir_verdict verdict; /* on this reservation; 0: none, and of a job that has none */
+    uint32_t attempts_max;     /* of who made it; 0: not known */
+    uint32_t lost; /* the weight of the runs in a row that were lost: weiri_is_suspect() */
 };
+
+/* Whether a job's last runs were lost. Each weighs 1, or 2 where at most so many are allowed. */
+#define WEIRI_FEW_ATTEMPTS 3
+static inline bool weiri_is_suspect(const struct weiri_job_facts *job)
+{
+    return job->lost >= 2;
+}
 
 enum weiri_job_event {
     WEIRI_JOB_DUE = 1, /* its time came */
@@ -47,10 +59,13 @@ enum weiri_job_event {
     WEIRI_JOB_RELEASE, /* failed; comes back at run_at_ns */
     WEIRI_JOB_RETURN,  /* returned before it started, which is no attempt; not before run_at_ns */
     WEIRI_JOB_BURY,    /* failed for good */
+    WEIRI_JOB_DISCARD, /* ended by a verdict that removes it */
     WEIRI_JOB_RENEW,   /* succeeded and runs again at run_at_ns, as if it were a new job; by any
                           thread: a job that waits becomes as new */
     /* By any thread: */
     WEIRI_JOB_EXPIRE,     /* the reservation ended; buried after attempts_max attempts */
+    WEIRI_JOB_TAKE_BACK,  /* the same before its end: its worker is gone, or an operator says so */
+    WEIRI_JOB_CANCEL,     /* an operator ends it by a verdict, or asks who has it to end */
     WEIRI_JOB_DAMAGE,     /* its body has changed since the put */
     WEIRI_JOB_KICK,       /* run again */
     WEIRI_JOB_REMOVE,     /* delete */
@@ -62,10 +77,11 @@ enum weiri_job_event {
 /* An event, with what some of them need. */
 struct weiri_job_step {
     enum weiri_job_event event;
-    uint32_t attempts_max; /* expire */
-    uint64_t token;        /* by the holder: the reservation's token */
-    int64_t run_at_ns;     /* release, return, renew, reschedule: when it becomes ready */
-    bool is_archived;      /* done: it is kept, and its lease is the time of its end */
+    uint32_t attempts_max;     /* reserve: of who makes it; expire, take back */
+    enum weir_verdict verdict; /* cancel */
+    uint64_t token;            /* by the holder: the reservation's token */
+    int64_t run_at_ns;         /* release, return, renew, reschedule: when it becomes ready */
+    bool is_archived;          /* done: it is kept, and its lease is the time of its end */
 };
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a

@@ -32,7 +32,8 @@ static struct weiri_job_facts job_in(enum weir_job_state state)
 static bool is_same(const struct weiri_job_facts *a, const struct weiri_job_facts *b)
 {
     return a->state == b->state && a->attempts == b->attempts && a->run_at_ns == b->run_at_ns &&
-           a->ttr_ns == b->ttr_ns && a->lease_ns == b->lease_ns && a->token == b->token;
+           a->ttr_ns == b->ttr_ns && a->lease_ns == b->lease_ns && a->token == b->token &&
+           a->verdict == b->verdict && a->attempts_max == b->attempts_max && a->lost == b->lost;
 }
 
 /* Every event in every state. "now" is the time of the event; the outcome is the status, and where
@@ -67,6 +68,8 @@ static const struct row {
     {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST, LOST}},
     {WEIRI_JOB_RETURN, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST, LOST}},
     {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST, LOST}},
+    {WEIRI_JOB_DISCARD, NOW, {LOST, LOST, LOST, TO(GONE), LOST, LOST}},
+    {WEIRI_JOB_TAKE_BACK, NOW, {NO, NO, NO, TO(READY), NO, NO}},
     {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO, NO}},
     {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO, NO}},
     {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO, NO}},
@@ -78,9 +81,6 @@ static const struct row {
     {WEIRI_JOB_RENEW, NOW, {NO, TO(DELAYED), TO(DELAYED), TO(DELAYED), NO, NO}},
     {WEIRI_JOB_RENEW, NOW + 10, {NO, TO(READY), TO(READY), TO(READY), NO, NO}},
     {WEIRI_JOB_SET_ASIDE, NOW, {NO, TO(BURIED), TO(BURIED), NO, NO, NO}},
-#undef NO
-#undef LOST
-#undef TO
 };
 
 static uint32_t attempts_after(enum weiri_job_event event)
@@ -118,7 +118,7 @@ TEST(table, "each event leads from each state where the table says, or changes n
 
 TEST(fencing, "what the holder of an earlier or a later reservation says has no effect")
 {
-    for (int event = WEIRI_JOB_TOUCH; event <= WEIRI_JOB_BURY; event++) {
+    for (int event = WEIRI_JOB_TOUCH; event <= WEIRI_JOB_DISCARD; event++) {
         for (uint64_t token = TOKEN - 1; token <= TOKEN + 1; token += 2) {
             struct weiri_job_facts before = job_in(RESERVED);
             struct weiri_job_facts job = before;
@@ -128,6 +128,70 @@ TEST(fencing, "what the holder of an earlier or a later reservation says has no 
         }
     }
 }
+
+TEST(cancel, "a verdict is left on a job that runs, and on no other; the last one counts")
+{
+    for (int state = 0; state <= WEIR_JOB_ARCHIVED; state++) {
+        struct weiri_job_facts before = job_in((enum weir_job_state)state);
+        struct weiri_job_facts job = before;
+        for (int verdict = WEIR_VERDICT_BURY; verdict <= WEIR_VERDICT_RETRY; verdict++) {
+            const struct weiri_job_step step = {.event = WEIRI_JOB_CANCEL,
+                                                .verdict = (enum weir_verdict)verdict};
+            CHECK_STATUS(weiri_job_apply(&job, &step, NOW),
+                         state == RESERVED ? WEIR_OK : WEIR_ESTATE);
+            before.verdict = state == RESERVED ? step.verdict : (enum weir_verdict)0;
+            CHECK(is_same(&job, &before));
+        }
+    }
+}
+
+TEST(verdict_of_its_fence, "a verdict ends with the reservation that it was given to")
+{
+    static const enum weiri_job_event ends[] = {WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN,
+                                                WEIRI_JOB_RENEW, WEIRI_JOB_EXPIRE,
+                                                WEIRI_JOB_TAKE_BACK};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct weiri_job_facts job = job_in(RESERVED);
+        struct weiri_job_step step = {.event = WEIRI_JOB_CANCEL, .verdict = WEIR_VERDICT_REMOVE};
+        CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+        step =
+            (struct weiri_job_step){.event = ends[i], .token = TOKEN, .attempts_max = ATTEMPTS + 1};
+        CHECK_STATUS(weiri_job_apply(&job, &step, NOW + 1), WEIR_OK);
+        CHECK_INT(job.verdict, ==, 0);
+        job.verdict = WEIR_VERDICT_REMOVE; /* a damaged row */
+        step = (struct weiri_job_step){.event = WEIRI_JOB_RESERVE, .attempts_max = 9};
+        CHECK_STATUS(weiri_job_apply(&job, &step, NOW + 1), WEIR_OK);
+        CHECK_INT(job.verdict, ==, 0);
+        CHECK_INT(job.attempts_max, ==, 9);
+    }
+}
+
+TEST(lost, "who survives the run, or kicks the job, clears it of the runs that were lost")
+{
+    static const struct {
+        enum weiri_job_event event;
+        enum weir_job_state from;
+        uint32_t lost;
+    } cases[] = {
+        {WEIRI_JOB_RELEASE, RESERVED, 0}, {WEIRI_JOB_BURY, RESERVED, 0},
+        {WEIRI_JOB_RENEW, RESERVED, 0},   {WEIRI_JOB_RENEW, READY, 0},
+        {WEIRI_JOB_KICK, BURIED, 0},      {WEIRI_JOB_RETURN, RESERVED, 2},
+        {WEIRI_JOB_TOUCH, RESERVED, 2},   {WEIRI_JOB_RESERVE, READY, 2},
+        {WEIRI_JOB_SET_ASIDE, READY, 2},  {WEIRI_JOB_RESCHEDULE, READY, 2},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct weiri_job_facts job = job_in(cases[i].from);
+        const struct weiri_job_step step = {.event = cases[i].event, .token = TOKEN};
+        job.lost = 2;
+        CHECK(weiri_is_suspect(&job));
+        CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+        CHECK_INT(job.lost, ==, cases[i].lost);
+    }
+}
+
+#undef NO
+#undef LOST
+#undef TO
 
 TEST(reservation, "a reservation has a new token, counts an attempt and lasts for the TTR")
 {

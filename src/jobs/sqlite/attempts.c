@@ -47,7 +47,7 @@ static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
         return SQLITE_NOMEM;
     }
     if (number < 0 || number > UINT32_MAX || outcome < WEIR_RUN_DONE ||
-        outcome > WEIR_RUN_RETURNED) {
+        outcome > WEIR_RUN_CANCELED) {
         return SQLITE_CORRUPT;
     }
     (void)snprintf(copy->reason, sizeof(copy->reason), "%s", weiri_attempt_cut(reason, number));

@@ -282,6 +282,7 @@ TEST(asked, "a callback can end the list; bad ids and jobs that are not there ar
     CHECK_INT(calls, ==, 1);
     CHECK_STRING(weir_job_outcome_name(WEIR_RUN_LOST), "lost");
     CHECK_STRING(weir_job_outcome_name((enum weir_run_outcome)0), "?");
-    CHECK_STRING(weir_job_outcome_name((enum weir_run_outcome)6), "?");
+    CHECK_STRING(weir_job_outcome_name(WEIR_RUN_CANCELED), "canceled");
+    CHECK_STRING(weir_job_outcome_name((enum weir_run_outcome)7), "?");
     weir_broker_close(broker);
 }

@@ -133,6 +133,9 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
     if (effects.writes_put && write == WEIRI_UPDATE) {
         renew_job(store, request, &row, effects.key == WEIRI_KEY_AGAIN);
+    } else if (effects.key == WEIRI_KEY_AGAIN) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_AGAIN_AT,
+                      WEIRI_VALUES(row.number, row.key.again_at_ns));
     }
     if (effects.key == WEIRI_KEY_TAKE) {
         take_key(store, put->key, &row, request->now);

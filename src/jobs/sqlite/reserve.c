@@ -122,13 +122,15 @@ static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
     struct weiri_reservation *reservation = pick->reservation;
     const struct weiri_tube_record *tube = &policy->record;
     struct weiri_effects effects = {.status = WEIR_OK};
+    const struct weiri_taker taker = {.owner = store->owner,
+                                      .attempts_max = exchange->attempts_max};
     enum weiri_write write = WEIRI_NOTHING;
     int64_t running;
     int code = count_running(store, &tube->policy, pick, &running);
     if (code == SQLITE_OK) {
         pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;
         write = weiri_decide_reserve(&pick->row, reservation != NULL, (uint64_t)running, tube,
-                                     store->owner, now, &effects);
+                                     &taker, now, &effects);
         code = effects.status == WEIR_OK
                    ? weiri_row_write(store, tally, &pick->row, write, &effects, now)
                    : SQLITE_CORRUPT;

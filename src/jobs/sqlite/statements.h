@@ -204,6 +204,7 @@
       "?3, ?4, 0, 0)")                                                                             \
     X(RUN_AGAIN, "UPDATE keys INDEXED BY keys_job SET (again, again_at" WEIRI_SQL_WORDS            \
                  ") = (?2, ?3" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")                            \
+    X(AGAIN_AT, "UPDATE keys INDEXED BY keys_job SET again_at = ?2 WHERE job = ?1")                \
     X(TAKE_AGAIN, "UPDATE jobs SET (created" WEIRI_SQL_WORDS ") = (SELECT created" WEIRI_SQL_WORDS \
                   " FROM keys INDEXED BY "                                                         \
                   "keys_job WHERE job = ?1) WHERE id = ?1")                                        \

@@ -21,7 +21,7 @@
 struct runs {
     const char *tube; /* of all */
     _Atomic int count;
-    _Atomic int ends[WEIR_RUN_RETURNED + 1]; /* by outcome */
+    _Atomic int ends[WEIR_RUN_CANCELED + 1]; /* by outcome */
     struct {
         char body[32];
         uint32_t attempts;

@@ -235,7 +235,7 @@ _Noreturn static void work_in_child(struct place *place, int channel[2])
     int outcome = 0;
     while (outcome == 0) {
         (void)sched_yield();
-        for (int i = WEIR_RUN_DONE; i <= WEIR_RUN_RETURNED; i++) {
+        for (int i = WEIR_RUN_DONE; i <= WEIR_RUN_CANCELED; i++) {
             outcome = atomic_load(&runs.ends[i]) > 0 ? i : outcome;
         }
     }
