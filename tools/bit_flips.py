@@ -29,7 +29,7 @@ COMMANDS = [
     ["work", "-e", "t", "--", "sh", "-c", "cat >>ran; echo >>ran"],
     ["repair"],
     ["work", "-e", "t", "--", "sh", "-c", "cat >>ran; echo >>ran"],
-    ["peek", "t", "--limit", "1000"],
+    ["ls", "--next", "t", "--limit", "1000"],
 ]
 
 

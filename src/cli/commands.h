@@ -24,7 +24,6 @@ struct command {
 extern const struct command command_put;
 extern const struct command command_work;
 extern const struct command command_stats;
-extern const struct command command_peek;
 extern const struct command command_ls;
 extern const struct command command_why;
 extern const struct command command_log;

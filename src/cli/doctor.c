@@ -132,7 +132,7 @@ static int check_tube(const struct weir_tube_counts *counts, void *arg)
     if (counts->buried > 0) {
         struct first first = read_first(doctor->broker, counts->tube, WEIR_JOB_BURIED);
         finding.name = "buried";
-        finding.advice = "`weir peek --state buried TUBE` shows them; then `weir kick`, or `weir "
+        finding.advice = "`weir ls TUBE --state buried` shows them; then `weir kick`, or `weir "
                          "rm`";
         (void)snprintf(text, sizeof(text), "%" PRIu64 " buried; the first one: %s", counts->buried,
                        quote(first.reason).text);

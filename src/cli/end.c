@@ -21,7 +21,7 @@ static const struct poptOption rm_options[] = {
 static const struct poptOption bury_options[] = {
     MATCHING_OPTIONS,
     OPTION_VALUE("reason", '\0', OPTION_REASON,
-                 "Why, as `weir peek` shows it (default: buried by hand)", "TEXT"),
+                 "Why, as `weir ls` shows it (default: buried by hand)", "TEXT"),
     OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job"),
     POPT_TABLEEND,
 };

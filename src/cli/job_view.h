@@ -9,7 +9,7 @@
 
 #include "cli/table.h"
 
-/* Jobs shown by `peek` and `ls`: lines of a table, or with --json an object each. */
+/* Jobs shown by `ls`: lines of a table, or with --json an object each. */
 struct job_view {
     bool body;
     bool json;

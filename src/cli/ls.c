@@ -8,6 +8,7 @@
 
 #include <weir/admin.h>
 
+#include "cli/ids.h"
 #include "cli/job_view.h"
 #include "cli/matching.h"
 #include "cli/report.h"
@@ -16,8 +17,10 @@
 enum ls_option {
     OPTION_AFTER = OPTION_OWN,
     OPTION_BODY,
+    OPTION_ID,
     OPTION_JSON,
-    OPTION_LIMIT
+    OPTION_LIMIT,
+    OPTION_NEXT
 };
 
 #define LIMIT_DEFAULT 100
@@ -29,16 +32,21 @@ static const struct poptOption ls_options[] = {
     OPTION_VALUE("attempts", '\0', MATCHING_ATTEMPTS, "Only jobs with at least so many attempts",
                  "N"),
     OPTION_VALUE("older", '\0', MATCHING_OLDER, "Only jobs that were put so long ago", "DURATION"),
+    OPTION_VALUE("id", '\0', OPTION_ID, "The job of this id, instead of those of a tube", "ID"),
     OPTION_VALUE("after", '\0', OPTION_AFTER, "Go on behind this job", "ID"),
+    OPTION_FLAG("next", '\0', OPTION_NEXT, "The first ones in the order in which they would run"),
     OPTION_VALUE("limit", 'n', OPTION_LIMIT, "At most so many jobs (default: 100)", "N"),
     OPTION_FLAG("body", '\0', OPTION_BODY, "Show bodies too, control characters escaped"),
-    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job or tube"),
+    OPTION_FLAG("json", '\0', OPTION_JSON,
+                "Print an object a job or tube; bodies that are not UTF-8 in base64"),
     POPT_TABLEEND,
 };
 
 struct ls {
     struct matching matching;
     struct job_view view;
+    const char *id; /* NULL: those of a tube */
+    bool next;
     int64_t limit;
     int64_t shown;
     bool is_filtered; /* An option is for jobs only. */
@@ -54,6 +62,12 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     switch ((enum ls_option)option) {
     case OPTION_AFTER:
         ls->matching.filter.after = text;
+        return EX_OK;
+    case OPTION_ID:
+        ls->id = text;
+        return EX_OK;
+    case OPTION_NEXT:
+        ls->next = true;
         return EX_OK;
     case OPTION_LIMIT:
         return read_number(name, text, 1, INT32_MAX, &ls->limit);
@@ -104,8 +118,16 @@ static int list_jobs(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {0};
     ls->matching.filter.step = show_progress;
-    enum weir_status status = weir_broker_list(broker, &ls->matching.filter, show_job, ls, &error);
+    const struct weir_job_filter *filter = &ls->matching.filter;
+    enum weir_status status = ls->id != NULL
+                                  ? weir_broker_peek_id(broker, ls->id, show_job, ls, &error)
+                              : ls->next ? weir_broker_peek(broker, filter->tube, filter->state,
+                                                            (size_t)ls->limit, show_job, ls, &error)
+                                         : weir_broker_list(broker, filter, show_job, ls, &error);
     report_progress_end();
+    if (ls->id != NULL && status != WEIR_OK) {
+        return ids_refuse(ls->id, status, &error);
+    }
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "--after: %s; expected an id that `weir put` printed", error.text);
     }
@@ -119,11 +141,22 @@ static int list_jobs(struct ls *ls, weir_broker *broker)
     return code;
 }
 
+static int view_jobs(struct ls *ls, weir_broker *broker)
+{
+    int code = job_view_init(&ls->view) ? list_jobs(ls, broker)
+                                        : report_status(WEIR_ENOMEM, "table", NULL);
+    job_view_fini(&ls->view);
+    return code;
+}
+
 /* The names of all tubes, or the jobs of one. */
 static int list(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {0};
     const char *tube = ls->matching.filter.tube;
+    if (ls->id != NULL) {
+        return view_jobs(ls, broker);
+    }
     enum weir_status status = weir_broker_tubes(broker, tube, show_tube, ls, &error);
     if (status != WEIR_OK) {
         return report_status(status, tube != NULL ? quote(tube).text : "tubes", &error);
@@ -138,10 +171,7 @@ static int list(struct ls *ls, weir_broker *broker)
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);
     }
-    int code = job_view_init(&ls->view) ? list_jobs(ls, broker)
-                                        : report_status(WEIR_ENOMEM, "table", NULL);
-    job_view_fini(&ls->view);
-    return code;
+    return view_jobs(ls, broker);
 }
 
 static int act(struct arguments *arguments, void *arg)
@@ -149,10 +179,19 @@ static int act(struct arguments *arguments, void *arg)
     struct ls *ls = arg;
     struct store store = {0};
     int code = EX_OK;
+    if (ls->id != NULL && arguments->count > 0) {
+        return report(EX_USAGE, "%s: a tube beside --id; expected one of them",
+                      quote(arguments->operands[0]).text);
+    }
+    const struct weir_job_filter *filter = &ls->matching.filter;
+    if (ls->next && (filter->text != NULL || filter->attempts_min > 0 || filter->after != NULL ||
+                     filter->created_before_ns > 0)) {
+        return report(EX_USAGE, "--next: beside another filter than --state; expected one of them");
+    }
     if (arguments->count > 0) {
         ls->matching.filter.tube = arguments->operands[0];
         code = read_tube(ls->matching.filter.tube);
-    } else if (ls->is_filtered) {
+    } else if (ls->is_filtered && ls->id == NULL) {
         code = report(EX_USAGE, "no tube; expected one beside options for jobs");
     }
     code = code == EX_OK ? store_open(&store, arguments, STORE_READ) : code;
@@ -169,13 +208,15 @@ static int run_ls(const struct command *command, int argc, char **argv)
 
 const struct command command_ls = {
     .name = "ls",
-    .operands = "[TUBE]",
+    .operands = "[TUBE] | --id ID",
     .names = {"tube"},
     .optional = 1,
     .summary = "list the tubes, or the jobs of one",
     .examples = "  weir ls\n"
                 "  weir ls img --state buried --older 1d\n"
-                "  weir ls img --text photo.jpg --json\n",
+                "  weir ls img --text photo.jpg --json\n"
+                "  weir ls --next --body img        those that would run first\n"
+                "  weir ls --id 17 --body\n",
     .options = ls_options,
     .run = run_ls,
 };

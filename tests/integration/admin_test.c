@@ -49,7 +49,7 @@ TEST(at_a_time, "put --at puts jobs for a time, from operand, input and lines, a
     json_decref(object);
     ended_free(&ended);
     CHECK_INT(program_count("t", "delayed"), ==, 4);
-    ended = WEIR_EXPECT(0, "peek", "--json", "t");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--json", "t");
     CHECK(strstr(ended.out, "\"run_at\":\"2030-01-31T08:00:00.000000000Z\"") != NULL);
     CHECK(strstr(ended.out, "\"run_at\":\"2030-01-31T08:00:01.000000000Z\"") != NULL);
     ended_free(&ended);
@@ -198,11 +198,11 @@ TEST(bury, "bury sets jobs aside with a reason, and kick runs them again")
     ended_free(&ended);
     WEIR(65, "bury", "1");
     CHECK_INT(program_count("t", "buried"), ==, 2);
-    ended = WEIR_EXPECT(0, "peek", "--id", "1", "--json");
+    ended = WEIR_EXPECT(0, "ls", "--id", "1", "--json");
     CHECK(strstr(ended.out, "\"reason\":\"on fire\"") != NULL);
     ended_free(&ended);
     WEIR(0, "bury", "3");
-    ended = WEIR_EXPECT(0, "peek", "--id", "3", "--json");
+    ended = WEIR_EXPECT(0, "ls", "--id", "3", "--json");
     CHECK(strstr(ended.out, "\"reason\":\"buried by hand\"") != NULL);
     ended_free(&ended);
     WEIR(0, "work", "-e", "t", "--", "false");

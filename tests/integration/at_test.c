@@ -17,7 +17,7 @@ TEST(typed_times, "a time as people type it is told as it was understood, and jo
     ended = program_run(WORDS("put", "--at", "now", "t", "y"));
     CHECK_INT(ended.code, ==, 0);
     ended_free(&ended);
-    ended = program_run(WORDS("peek", "--json", "t"));
+    ended = program_run(WORDS("ls", "--next", "--json", "t"));
     CHECK(strstr(ended.out, "2030-01-31T16:00:00") != NULL);
     CHECK(strstr(ended.out, "ready") != NULL);
     ended_free(&ended);

@@ -24,12 +24,13 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "\"--quiet=yes\"", "expected no value", {"put", "--quiet=yes", "t", "x"}},
         {64, "no tube", "expected TUBE [BODY]", {"put"}},
         {64, "no tube", "expected TUBE[=WEIGHT]... -- PROGRAM", {"work"}},
-        {64, "no tube", "expected TUBE | --id ID", {"peek"}},
+        {64, "--next", "beside another filter", {"ls", "--next", "--text", "x", "t"}},
+        {64, "\"peek\"", "unknown command", {"peek", "t"}},
         {64, "no --", "expected TUBE[=WEIGHT]... -- PROGRAM", {"work", "t"}},
         {64, "no program", "expected TUBE[=WEIGHT]... -- PROGRAM", {"work", "t", "--"}},
         {64, "\"z\"", "expected TUBE [BODY]", {"put", "t", "x", "z"}},
         {64, "\"u\"", "expected [TUBE]", {"stats", "t", "u"}},
-        {64, "\"t\"", "expected one of them", {"peek", "--id", "1", "t"}},
+        {64, "\"t\"", "expected one of them", {"ls", "--id", "1", "t"}},
         {64, "\"x\"", "expected one of them", {"put", "--lines", "t", "x"}},
         {64, "\"x\"", "expected one of them", {"put", "--input", "notes.txt", "t", "x"}},
         {64,
@@ -207,7 +208,7 @@ TEST(policies, "policies of tubes that make no sense")
 
 TEST(tubes, "names of tubes that are not allowed, in every command")
 {
-    static const char *const commands[] = {"put",  "stats", "peek",  "work",   "kick",
+    static const char *const commands[] = {"put",  "stats", "ls",    "work",   "kick",
                                            "move", "ls",    "pause", "resume", "policy"};
     static const struct {
         const char *tube;
@@ -350,8 +351,8 @@ TEST(numbers, "numbers that are none or out of their range, and other values")
         {64,
          "--state: \"gone\"",
          "expected one of delayed, ready, reserved, buried",
-         {"peek", "--state", "gone", "t"}},
-        {64, "--state: \"\"", "expected one of", {"peek", "--state", "", "t"}},
+         {"ls", "--next", "--state", "gone", "t"}},
+        {64, "--state: \"\"", "expected one of", {"ls", "--next", "--state", "", "t"}},
         {64,
          "--bury-on: \"0\"",
          "such as 1,3,64-70",
@@ -373,12 +374,12 @@ TEST(numbers, "numbers that are none or out of their range, and other values")
     }
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
-            bool peek = strcmp(options[i], "--limit") == 0;
+            bool is_ls = strcmp(options[i], "--limit") == 0;
             struct row row = {
                 64,
                 options[i],
                 "expected a whole number from 1 to ",
-                {peek ? "peek" : "work", options[i], numbers[j], "t", peek ? NULL : "--", "true"}};
+                {is_ls ? "ls" : "work", options[i], numbers[j], "t", is_ls ? NULL : "--", "true"}};
             check_rows(&row, 1);
         }
     }
@@ -464,8 +465,8 @@ TEST(missing_values, "every option with a value, at the end of the line without 
         {"work", "--attempts"},  {"work", "--retry-delay"},
         {"work", "--retry-max"}, {"work", "--bury-on"},
         {"work", "--summary"},   {"work", "--broker"},
-        {"peek", "--state"},     {"peek", "--limit"},
-        {"peek", "--id"},        {"peek", "--broker"},
+        {"ls", "--state"},       {"ls", "--limit"},
+        {"ls", "--id"},          {"ls", "--broker"},
         {"stats", "--broker"},   {"help", "--broker"},
         {"rm", "--broker"},      {"kick", "--broker"},
         {"move", "--from"},      {"move", "--to"},
@@ -520,8 +521,8 @@ TEST(long_values, "a value of 100,000 bytes is refused in a line of at most 1024
         {64, "put", "--delay"},    {64, "put", "--at"},        {64, "put", "--priority"},
         {64, "put", "--ttr"},      {66, "put", "--input"},     {64, "put", "--broker"},
         {64, "work", "--jobs"},    {64, "work", "--deadline"}, {64, "work", "--attempts"},
-        {64, "work", "--bury-on"}, {73, "work", "--summary"},  {64, "peek", "--state"},
-        {64, "peek", "--limit"},   {64, "peek", "--id"},       {64, "stats", "--broker"},
+        {64, "work", "--bury-on"}, {73, "work", "--summary"},  {64, "ls", "--state"},
+        {64, "ls", "--limit"},     {64, "ls", "--id"},         {64, "stats", "--broker"},
     };
     make_folder();
     char *value = malloc(100001);

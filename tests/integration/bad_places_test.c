@@ -26,12 +26,15 @@ TEST(brokers, "broker URLs that are malformed, and places where no store is or c
          {"work", "--broker", "sqlite:missing/jobs.db", "t", "--", "true"}},
         {66, "missing", "expected", {"stats", "--broker", "sqlite:missing/jobs.db"}},
         {66, "other.db", "expected", {"stats", "--broker", "sqlite:other.db"}},
-        {66, "other.db", "expected", {"peek", "--broker", "sqlite:other.db", "t"}},
+        {66, "other.db", "expected", {"ls", "--next", "--broker", "sqlite:other.db", "t"}},
         {65, "notes.txt", "expected a weir store", {"put", "--broker", "sqlite:notes.txt", "t"}},
         {65, "notes.txt", "expected", {"work", "--broker", "sqlite:notes.txt", "t", "--", "true"}},
         {65, "notes.txt", "expected a weir store", {"stats", "--broker", "sqlite:notes.txt"}},
         {65, "foreign.db", "expected a weir store", {"put", "--broker", "sqlite:foreign.db", "t"}},
-        {65, "foreign.db", "expected a weir store", {"peek", "--broker", "sqlite:foreign.db", "t"}},
+        {65,
+         "foreign.db",
+         "expected a weir store",
+         {"ls", "--next", "--broker", "sqlite:foreign.db", "t"}},
         {65, "empty.db", "expected a weir store", {"put", "--broker", "sqlite:empty.db", "t", "x"}},
         {65, "folder", "expected a regular file", {"put", "--broker", "sqlite:folder", "t", "x"}},
         {65, "/dev/null", "expected a regular file", {"put", "-b", "sqlite:/dev/null", "t", "x"}},
@@ -52,11 +55,11 @@ TEST(brokers, "broker URLs that are malformed, and places where no store is or c
 TEST(not_there, "ids and tubes that are none: reading a store leaves it as it was")
 {
     static const struct row rows[] = {
-        {64, "\"nonsense\"", "expected an id that", {"peek", "--id", "nonsense"}},
-        {64, "\"\"", "expected an id that", {"peek", "--id", ""}},
-        {64, "\"-1\"", "expected an id that", {"peek", "--id", "-1"}},
-        {64, "\"1,2\"", "expected an id that", {"peek", "--id", "1,2"}},
-        {66, "\"4711\"", "no such job", {"peek", "--id", "4711"}},
+        {64, "\"nonsense\"", "expected an id that", {"ls", "--id", "nonsense"}},
+        {64, "\"\"", "expected an id that", {"ls", "--id", ""}},
+        {64, "\"-1\"", "expected an id that", {"ls", "--id", "-1"}},
+        {64, "\"1,2\"", "expected an id that", {"ls", "--id", "1,2"}},
+        {66, "\"4711\"", "no such job", {"ls", "--id", "4711"}},
         {66, "\"unheard-of\"", "expected one that a job was put into", {"stats", "unheard-of"}},
     };
     make_folder();

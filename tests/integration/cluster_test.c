@@ -45,7 +45,7 @@ TEST(pause_warns, "a pause that is longer than the URL's `late` is told of")
     servers_end(&servers);
 }
 
-TEST(commands, "put, rm, work, kick and peek on a cluster do what they do on a store")
+TEST(commands, "put, rm, work, kick and ls --next on a cluster do what they do on a store")
 {
     struct servers servers;
     begin(&servers, "claims=REDIS");
@@ -67,7 +67,7 @@ TEST(commands, "put, rm, work, kick and peek on a cluster do what they do on a s
     ended = WEIR_EXPECT(0, "work", "-e", "t", "--", "cat");
     CHECK_STRING(ended.out, "now");
     ended_free(&ended);
-    WEIR(69, "peek", "--state", "reserved", "t");
+    WEIR(69, "ls", "--next", "--state", "reserved", "t");
     char *aside = put(WORDS("put", "--delay", "1h", "t", "aside"));
     WEIR(69, "ls", "t");
     ended = WEIR_EXPECT(0, "why", aside);

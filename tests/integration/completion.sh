@@ -34,7 +34,7 @@ offer() {
     _weir
     echo "${COMPREPLY[*]-}"
 }
-expect 'bash, commands' 'pause peek policy put' "$(offer weir p)"
+expect 'bash, commands' 'pause policy put' "$(offer weir p)"
 expect 'bash, options' '--unique= --unique-for=' "$(offer weir put --uni)"
 expect 'bash, flags' '--json' "$(offer weir stats --js)"
 expect 'bash, tubes' 'images/large mail' "$(offer weir work '')"
@@ -48,7 +48,7 @@ if command -v fish >/dev/null; then
     fish_offer() {
         fish -c "source $folder/weir.fish; complete -C '$1'" | cut -f1 | tr '\n' ' '
     }
-    expect 'fish, commands' 'pause peek policy put' "$(fish_offer 'weir p')"
+    expect 'fish, commands' 'pause policy put' "$(fish_offer 'weir p')"
     expect 'fish, options' '--unique --unique-for' "$(fish_offer 'weir put --uni' | tr -d =)"
     expect 'fish, tubes' 'mail' "$(fish_offer 'weir stats ma')"
     expect 'fish, ids' '1 2' "$(fish_offer 'weir why ')"

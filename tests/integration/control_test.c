@@ -32,26 +32,26 @@ static void check_shown(const char *said, const char *const *words)
     ended_free(&ended);
 }
 
-TEST(progress, "progress is shown by log and peek while the program runs")
+TEST(progress, "progress is shown by log and ls while the program runs")
 {
     /* The program looks at itself until it sees what it told. */
     static const char script[] =
         "echo progress 40 >&3\n"
         "until \"$0\" log 1 | grep -q '^attempt 1: running: 40 %$'; do :; done\n"
-        "\"$0\" log --json 1 > log; \"$0\" peek --id 1 --json > peek";
+        "\"$0\" log --json 1 > log; \"$0\" ls --id 1 --json > ls";
     program_init();
     WEIR(0, "put", "-q", "t", "x");
     struct ended ended = WEIR_EXPECT(0, "work", "-e", "t", "--", "sh", "-c", script, WEIR_PROGRAM);
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
     char *log = read_file("log", NULL);
-    char *peek = read_file("peek", NULL);
+    char *ls = read_file("ls", NULL);
     CHECK(strstr(log, "\"outcome\": \"running\"") != NULL ||
           strstr(log, "\"outcome\":\"running\"") != NULL);
     CHECK(strstr(log, "progress") != NULL && strstr(log, "started_at") != NULL);
-    CHECK(strstr(peek, "progress") != NULL && strstr(peek, "process") != NULL);
+    CHECK(strstr(ls, "progress") != NULL && strstr(ls, "process") != NULL);
     free(log);
-    free(peek);
+    free(ls);
 }
 
 TEST(put_off,
@@ -88,7 +88,7 @@ TEST(result, "the result of a run stays with an archived job")
     struct ended ended = work(0, "echo 'result 2 pages' >&3");
     ended_free(&ended);
     check_shown("attempt 1: done: 2 pages\n", WORDS("log", "1"));
-    check_shown("2 pages", WORDS("peek", "--id", "1"));
+    check_shown("2 pages", WORDS("ls", "--id", "1"));
 }
 
 TEST(deadline, "a program may ask for a longer deadline, for none, or keep the one it has going")

@@ -69,7 +69,7 @@ TEST(shows, "it has jobs in every state, with attempts, a pause and a key, and w
     CHECK_INT(program_count("reports", "delayed"), ==, 2);
     CHECK_INT(program_count("newsletter", "ready"), ==, 2);
     check_says(WORDS("stats", "--json", "newsletter"), "\"paused_until\":\"");
-    check_says(WORDS("peek", "--json", "billing"), "\"key\":\"invoice-1001\"");
+    check_says(WORDS("ls", "--next", "--json", "billing"), "\"key\":\"invoice-1001\"");
     check_says(WORDS("schedule", "ls", "--json", "yearly"), "\"paused\":true");
     check_says(WORDS("schedule", "ls", "--json", "digest"), "\"every_ns\":15000000000");
     check_says(WORDS("log", "--json", "10"), "premature end of JPEG file");

@@ -51,7 +51,7 @@ TEST(findings, "buried jobs, and ready ones that nobody takes, end it with 1 and
     WEIR(0, "put", "bad", "b");
     WEIR(1, "work", "-e", "--attempts", "1", "bad", "--", "false");
     check_doctor(1, "problem: buried: bad: 1 buried; the first one: \"attempt 1: exit status 1\"\n"
-                    "    `weir peek --state buried TUBE` shows them; then `weir kick`, or");
+                    "    `weir ls TUBE --state buried` shows them; then `weir kick`, or");
     WEIR(0, "rm", "--tube", "bad", "--state", "buried", "--yes");
     WEIR(0, "put", "idle", "a");
     let_an_hour_pass();

@@ -107,7 +107,7 @@ TEST(put_killed, "of a list whose put was killed every id that was printed is a 
     struct ended ended = program_wait(&running);
     CHECK_INT(ended.signal, ==, SIGKILL);
     (void)close(pipes[1]);
-    struct ended jobs = WEIR_EXPECT(0, "peek", "--json", "--limit", "1000000", "t");
+    struct ended jobs = WEIR_EXPECT(0, "ls", "--next", "--json", "--limit", "1000000", "t");
     const char *at = jobs.out;
     const char *id = ended.out;
     int64_t printed = 0;

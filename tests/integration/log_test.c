@@ -32,7 +32,7 @@ static void check_reason(const char *id, const char *script, const char *reason)
 {
     WEIR(0, "put", "t", "x");
     WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "sh", "-c", script);
-    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "--id", id);
+    struct ended ended = WEIR_EXPECT(0, "ls", "--json", "--id", id);
     json_t *job = json_loads(ended.out, 0, NULL);
     CHECK_STRING(json_string_value(json_object_get(job, "reason")), reason);
     json_decref(job);
@@ -75,7 +75,7 @@ TEST(reason_found, "ls --text finds a job by what its program said, and why tell
     ended_free(&ended);
 }
 
-TEST(json, "--json prints an object an attempt; peek tells how the last one ended, and the fence")
+TEST(json, "--json prints an object an attempt; ls tells how the last one ended, and the fence")
 {
     program_init();
     WEIR(0, "put", "t", "x");
@@ -97,7 +97,7 @@ TEST(json, "--json prints an object an attempt; peek tells how the last one ende
     CHECK(json_integer_value(json_object_get(attempt, "process")) > 0);
     json_decref(attempt);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--json", "--id", "1");
+    ended = WEIR_EXPECT(0, "ls", "--json", "--id", "1");
     json_t *job = json_loads(ended.out, 0, NULL);
     CHECK_STRING(json_string_value(json_object_get(job, "last_outcome")), "buried");
     CHECK_INT(json_integer_value(json_object_get(job, "fence")), ==, 1);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* `weir stats` and `weir peek`: looking without touching. */
+/* `weir stats` and `weir ls`: looking without touching. */
 
 /* The n-th line of text as an object, to be given back by json_decref(). */
 static json_t *line_object(const char *text, size_t n)
@@ -112,17 +112,17 @@ TEST(unknown_tube, "a tube that never was is an error, which names it")
                             "into\n");
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
-    ended = WEIR_EXPECT(66, "peek", "imgs");
-    CHECK_STRING(ended.err, "weir peek: \"imgs\": no such tube; expected one that a job was put "
+    ended = WEIR_EXPECT(66, "ls", "--next", "imgs");
+    CHECK_STRING(ended.err, "weir ls: \"imgs\": no such tube; expected one that a job was put "
                             "into\n");
     ended_free(&ended);
 }
 
-TEST(peek_json,
-     "peek shows the facts of jobs in the order in which they would run, bodies on request")
+TEST(ls_next,
+     "ls --next shows the facts of jobs in the order in which they would run, bodies on request")
 {
     fill();
-    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "--state", "ready", "img");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--next", "--json", "--state", "ready", "img");
     CHECK_INT(lines_of(ended.out), ==, 2);
     json_t *object = line_object(ended.out, 0);
     CHECK_STRING(text_of(object, "tube"), "img");
@@ -135,7 +135,7 @@ TEST(peek_json,
     json_decref(object);
     ended_free(&ended);
 
-    ended = WEIR_EXPECT(0, "peek", "--json", "--body", "--state", "buried", "img");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--json", "--body", "--state", "buried", "img");
     CHECK_INT(lines_of(ended.out), ==, 1);
     object = line_object(ended.out, 0);
     CHECK_STRING(text_of(object, "body"), "fails");
@@ -146,34 +146,34 @@ TEST(peek_json,
     ended_free(&ended);
 }
 
-TEST(peek_limit, "--limit limits it; without a state those of every state are shown")
+TEST(ls_limit, "--limit limits it; without a state those of every state are shown")
 {
     fill();
-    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "img");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--next", "--json", "img");
     CHECK_INT(lines_of(ended.out), ==, 4);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--json", "--limit", "3", "img");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--json", "--limit", "3", "img");
     CHECK_INT(lines_of(ended.out), ==, 3);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--state", "delayed", "mail");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--state", "delayed", "mail");
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
 }
 
-TEST(peek_id, "--id shows one job; an unknown one and one that is no id are told apart")
+TEST(ls_id, "--id shows one job; an unknown one and one that is no id are told apart")
 {
     fill();
     struct ended put = WEIR_EXPECT(0, "put", "mail", "this one");
     put.out[strcspn(put.out, "\n")] = '\0';
-    struct ended ended = WEIR_EXPECT(0, "peek", "--id", put.out, "--body");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--id", put.out, "--body");
     CHECK_INT(lines_of(ended.out), ==, 2);
     CHECK(strstr(ended.out, "this one") != NULL);
     ended_free(&ended);
     ended_free(&put);
-    ended = WEIR_EXPECT(66, "peek", "--id", "999999");
-    CHECK(strstr(ended.err, "weir peek: \"999999\": no such job") == ended.err);
+    ended = WEIR_EXPECT(66, "ls", "--id", "999999");
+    CHECK(strstr(ended.err, "weir ls: \"999999\": no such job") == ended.err);
     ended_free(&ended);
-    ended = WEIR_EXPECT(64, "peek", "--id", "12x");
+    ended = WEIR_EXPECT(64, "ls", "--id", "12x");
     CHECK(strstr(ended.err, "12x") != NULL);
     CHECK_INT(lines_of(ended.err), ==, 1);
     ended_free(&ended);
@@ -186,13 +186,13 @@ TEST(hostile_body, "no byte of a body reaches the terminal that could act on it"
     struct ended ended = program_run_with(body, sizeof(body) - 1, WORDS("put", "t"));
     CHECK_INT(ended.code, ==, 0);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--body", "t");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--body", "t");
     CHECK_INT(lines_of(ended.out), ==, 2);
     CHECK(strstr(ended.out,
                  "\\x1b]0;title\\x07\\x1b[2J\\nnext \\\\x41 \\\"q\\\" gr\xc3\xbc\xc3\x9f "
                  "\\xff\\x00.\n") != NULL);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--body", "--json", "t");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--body", "--json", "t");
     json_t *object = line_object(ended.out, 0);
     CHECK_STRING(text_of(object, "encoding"), "base64");
     json_decref(object);
@@ -203,11 +203,11 @@ TEST(changes_nothing, "looking changes no count and no job")
 {
     fill();
     struct ended before = WEIR_EXPECT(0, "stats", "--json");
-    struct ended jobs = WEIR_EXPECT(0, "peek", "--json", "--body", "img");
-    WEIR(0, "peek", "--body", "img");
+    struct ended jobs = WEIR_EXPECT(0, "ls", "--next", "--json", "--body", "img");
+    WEIR(0, "ls", "--next", "--body", "img");
     WEIR(0, "stats", "img");
     struct ended after = WEIR_EXPECT(0, "stats", "--json");
-    struct ended again = WEIR_EXPECT(0, "peek", "--json", "--body", "img");
+    struct ended again = WEIR_EXPECT(0, "ls", "--next", "--json", "--body", "img");
     CHECK_STRING(after.out, before.out);
     CHECK_STRING(again.out, jobs.out);
     ended_free(&before);

@@ -11,11 +11,13 @@
 
 /* `weir put`: what becomes a job, and what is said about it. */
 
-/* The bodies of a tube in the order in which they would run, a line each, as `weir peek` has them.
+/* The bodies of a tube in the order in which they would run, a line each, as `weir ls --next` has
+ * them.
  */
 static char *bodies(const char *tube)
 {
-    struct ended ended = WEIR_EXPECT(0, "peek", "--body", "--json", "--limit", "10000", tube);
+    struct ended ended =
+        WEIR_EXPECT(0, "ls", "--next", "--body", "--json", "--limit", "10000", tube);
     char *result = calloc(1, ended.out_size + 1);
     CHECK(result != NULL);
     char *at = result;
@@ -173,7 +175,7 @@ TEST(delayed, "--delay and --at hold a job back")
     WEIR(0, "put", "--delay", "0", "t", "z");
     CHECK_INT(program_count("t", "delayed"), ==, 2);
     CHECK_INT(program_count("t", "ready"), ==, 1);
-    struct ended ended = WEIR_EXPECT(0, "peek", "--state", "delayed", "--json", "t");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--next", "--state", "delayed", "--json", "t");
     CHECK(strstr(ended.out, "\"run_at\":\"2200-01-01T00:00:00.000000000Z\"") != NULL);
     ended_free(&ended);
 }
@@ -353,7 +355,7 @@ TEST(unique, "--unique puts one job for a key; --on-duplicate says what a second
                         "1h", "--at", "2100-01-01T00:00:00Z", "t", "x");
     CHECK_STRING(ended.out, "1\n");
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--json", "--body", "t");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--json", "--body", "t");
     CHECK(strstr(ended.out, "\"key\":\"k\"") != NULL);
     CHECK(strstr(ended.out, "\"body\":\"debounce\"") != NULL);
     ended_free(&ended);
@@ -409,7 +411,7 @@ TEST(repeated, "a put whose answer was lost is repeated with its put_id, and the
     ended = WEIR_EXPECT(65, "put", "--put-id", "p", "t", "y");
     CHECK(strstr(ended.err, "job 1 has the put_id \"p\", and another body") != NULL);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "--json", "t");
+    ended = WEIR_EXPECT(0, "ls", "--next", "--json", "t");
     CHECK(strstr(ended.out, "\"identity\":\"p\"") != NULL);
     ended_free(&ended);
 }
@@ -418,7 +420,7 @@ TEST(headers, "headers are shown with the body")
 {
     program_init();
     WEIR(0, "put", "--header", "traceparent=00-1", "t", "x");
-    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "--body", "--id", "1");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--json", "--body", "--id", "1");
     CHECK(strstr(ended.out, "traceparent") != NULL && strstr(ended.out, "00-1") != NULL);
     ended_free(&ended);
 }

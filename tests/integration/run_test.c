@@ -276,7 +276,7 @@ TEST(stops, "one signal drains; a second one ends what runs, and gives it back u
     WAIT_UNTIL(times_said(&running, "stopping; 1 running jobs go on") == 1);
     stop(&running, 75);
     CHECK_INT(program_count("a", "ready"), ==, 1);
-    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "a");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--next", "--json", "a");
     CHECK(strstr(ended.out, "\"attempts\":0") != NULL);
     ended_free(&ended);
 }

@@ -98,13 +98,13 @@ TEST(colors,
 
 TEST(json_on_terminal, "a body as JSON cannot move the cursor; in a pipe it is as it was put")
 {
-    static const char *const argv[] = {"weir", "peek", "--body", "--json", "t", NULL};
+    static const char *const argv[] = {"weir", "ls", "--next", "--body", "--json", "t", NULL};
     program_init();
     WEIR(0, "put", "t", "gr\xc3\xbc\xc3\x9f \xc2\x9b");
     char *text = run_on_terminal(STDOUT_FILENO, argv);
     CHECK(has(text, "\"gr\\u00FC\\u00DF \\u009B\""));
     free(text);
-    struct ended ended = WEIR_EXPECT(0, "peek", "--body", "--json", "t");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--next", "--body", "--json", "t");
     CHECK(has(ended.out, "\"gr\xc3\xbc\xc3\x9f \xc2\x9b\""));
     ended_free(&ended);
 }

@@ -72,7 +72,7 @@ TEST(flow, "what is put is counted, shown, run and counted as done")
     WEIR(0, "put", "t", "one");
     WEIR(0, "put", "t", "two");
     CHECK_INT(program_count("t", "ready"), ==, 2);
-    struct ended ended = WEIR_EXPECT(0, "peek", "--body", "t");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--next", "--body", "t");
     check_contains(ended.out, "two");
     ended_free(&ended);
     ended = WEIR_EXPECT(0, "work", "--until-empty", "t", "--", "cat");
@@ -97,7 +97,7 @@ TEST(facts,
     CHECK_INT(ended.code, ==, 0);
     ended.out[strcspn(ended.out, "\n")] = '\0';
     char identity[300];
-    struct ended shown = program_run(WORDS("peek", "--json", "--id", ended.out));
+    struct ended shown = program_run(WORDS("ls", "--json", "--id", ended.out));
     json_t *job = json_loads(shown.out, 0, NULL);
     (void)snprintf(identity, sizeof(identity), "variable WEIR_JOB_IDENTITY=%s\n",
                    json_string_value(json_object_get(job, "identity")));
@@ -172,12 +172,12 @@ TEST(told, "a buried job is told, with --verbose every failed run is, in one lin
     check_again(ended.err, ": run 1: exit status 3", WEIR_MS(5));
     check_contains(ended.err, ": buried after run 2: exit status 3\n");
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "t");
+    ended = WEIR_EXPECT(0, "ls", "--next", "t");
     check_contains(ended.out, "attempt 2: exit status 3");
     ended_free(&ended);
     WEIR(0, "put", "u", "x");
     WEIR(1, "work", "-e", "--attempts", "1", "u", "--", "sh", "-c", "kill -KILL $$");
-    ended = WEIR_EXPECT(0, "peek", "u");
+    ended = WEIR_EXPECT(0, "ls", "--next", "u");
     check_contains(ended.out, "attempt 1: signal 9");
     ended_free(&ended);
 }

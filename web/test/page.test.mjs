@@ -296,7 +296,7 @@ test("a schedule is added, run, paused, resumed and removed", async (t) => {
     await page.getByText(/added bad: .*minute "61"/).waitFor();
     await page.getByRole("button", { name: "Run poll now" }).click();
     await page.getByText("put a job of poll: done").waitFor();
-    assert.match(run(["peek", "--json", "--body", "feeds"]), /"body": ?"from the page"/);
+    assert.match(run(["ls", "--next", "--json", "--body", "feeds"]), /"body": ?"from the page"/);
     await page.getByRole("button", { name: "Pause poll" }).click();
     await page.getByRole("button", { name: "Resume poll" }).click();
     await page.getByRole("button", { name: "Pause poll" }).waitFor();
