@@ -33,8 +33,9 @@ typedef struct weir_consumer weir_consumer;
  * is ending: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler could not
  * begin, for lack of processes, descriptors or the like: it is given back as well, for a second in
  * which the worker takes no other; or, where weir_job_describe() told a retry_ns, for that, and the
- * worker goes on. Anything else: a failure. The context ends at the deadline, and when the
- * reservation was lost. */
+ * worker goes on. Anything else: a failure. The context ends at the deadline, when the
+ * reservation was lost, and when the job was cancelled (WEIR_CHANGE_CANCEL): what the handler
+ * returns then is told in the history, and the verdict decides, unless it is WEIR_OK. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
 /** Tells of each run after it, on the worker's thread; on another of the consumer's, and later,

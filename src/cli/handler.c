@@ -236,6 +236,8 @@ void handler_report(const struct handler *handler, const struct weir_job *job,
     char delay[32];
     if (outcome == WEIR_RUN_BURIED) {
         (void)report(0, "job %s: buried after run %u: %s", job->id, job->attempts, job->reason);
+    } else if (outcome == WEIR_RUN_CANCELED) {
+        (void)report(0, "job %s: run %u was canceled", job->id, job->attempts);
     } else if (outcome == WEIR_RUN_LOST) {
         (void)report(0, "job %s: the reservation ended before run %u did; it will run again",
                      job->id, job->attempts);

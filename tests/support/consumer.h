@@ -18,7 +18,7 @@ struct scene {
     struct weiri_cond changed;
     /* Guarded by the mutex. */
     int runs;
-    int outcomes[6]; /* by enum weir_run_outcome */
+    int outcomes[WEIR_RUN_CANCELED + 1]; /* by enum weir_run_outcome */
     int64_t last_delay_ns;
     uint32_t last_attempts;
     int last_status;

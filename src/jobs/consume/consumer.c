@@ -152,6 +152,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     consumer->options = copy;
     consumer->source_count = copy.tube_count == 0 ? 1 : copy.tube_count;
     consumer->is_until_empty = (copy.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
+    consumer->has_control = (broker->config.can & WEIRI_CAN(CONTROL)) != 0;
     double interval = copy.rate > 0 ? 1e9 / copy.rate : 0;
     consumer->interval_ns = interval < 9e18 ? (int64_t)(interval + 0.5) : INT64_MAX / 2;
     weiri_list_init(&consumer->tasks);

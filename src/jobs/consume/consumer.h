@@ -24,7 +24,9 @@
  * transaction. Workers that end together share a commit. Of several tubes each has its turns. So in
  * a busy tube only workers reserve jobs. The fetcher reserves jobs for free slots that no worker
  * will fill, that is after the tube was empty: it sleeps until the store notifies it. It also
- * touches reservations after a third of their TTR, all that are due in one transaction.
+ * touches reservations after a third of their TTR, all that are due in one transaction. Once a
+ * second while there are any it reads the control word, and touches all where that has changed: a
+ * touch tells that its job was cancelled.
  *
  * A store of servers of which each job has its own (ops->settle) settles without a transaction.
  * There a worker waits for the answer to its job's end for a moment, and leaves the rest of the end
@@ -37,6 +39,8 @@
 
 /* Between two touches of a reservation for the sake of its progress. */
 #define WEIRI_PROGRESS_NS WEIR_SECONDS(1)
+/* Between two readings of the control word while jobs are reserved. */
+#define WEIRI_CONTROL_NS WEIR_SECONDS(1)
 
 _Static_assert(WEIR_CONSUMER_TUBES_MAX <= WEIRI_MARKS_MAX, "it waits for all its tubes at once");
 
@@ -69,6 +73,7 @@ struct weiri_task {
     int64_t touched_ns;     /* when it was touched, or began */
     int progress;           /* what the next touch writes: 1 + a percentage; 0: none */
     bool is_lost;           /* the reservation has ended, or the job has another one */
+    bool is_asked;          /* its run is to end: the job was cancelled */
     bool is_settled;        /* the job was settled */
     bool is_being_touched;  /* the fetcher or the backend reads the reservation, and has touch */
     bool is_being_canceled; /* the fetcher uses the context */
@@ -102,6 +107,7 @@ struct weir_consumer {
     struct weir_consumer_options options; /* with defaults filled in */
     size_t source_count;
     bool is_until_empty;
+    bool has_control;
     int64_t interval_ns; /* between the beginnings of two runs; 0: none */
     weir_pool *pool;
 
@@ -117,6 +123,7 @@ struct weir_consumer {
     enum weiri_consumer_state state WEIRI_GUARDED_BY(mutex);
     struct weiri_list tasks WEIRI_GUARDED_BY(mutex);
     size_t claimed WEIRI_GUARDED_BY(mutex);
+    uint32_t control WEIRI_GUARDED_BY(mutex); /* the word, from before tasks were touched for it */
     struct weiri_source sources[WEIR_CONSUMER_TUBES_MAX]; /* the names are immutable */
     struct weiri_share shares[WEIR_CONSUMER_TUBES_MAX] WEIRI_GUARDED_BY(mutex);
     int64_t start_ns WEIRI_GUARDED_BY(mutex);     /* when the next run may begin */
@@ -158,6 +165,9 @@ void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uin
                        const struct weiri_exchange *exchange);
 
 void weiri_fetcher_main(void *consumer);
+/* The control word: where it is not as it was before a job was reserved, the job may have been
+ * cancelled since. Without the mutex. */
+uint32_t weiri_control_word(const weir_consumer *consumer);
 /* Makes the fetcher check the state again, unless it waits in the broker. */
 void weiri_fetcher_notify_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex);
 /* The same, if that is needed, also while it waits in the broker; unlocks the mutex. */
@@ -214,8 +224,9 @@ bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status st
 void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buried);
 
 /* Sends reserved jobs to the pool, and returns those that cannot be sent to the store. Takes the
- * list. claims is the number of slots that were claimed for them; unused ones become free. False:
- * there was no memory for some. */
-bool weiri_tasks_start(weir_consumer *consumer, struct weiri_list *reserved, size_t claims);
+ * list. claims is the number of slots that were claimed for them; unused ones become free. control
+ * is from before they were reserved. False: there was no memory for some. */
+bool weiri_tasks_start(weir_consumer *consumer, struct weiri_list *reserved, size_t claims,
+                       uint32_t control);
 
 #endif

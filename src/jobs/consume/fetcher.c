@@ -15,6 +15,7 @@ struct pass {
     struct weiri_settlement *touches; /* the first; NULL: there is none */
     size_t wanted;
     size_t reserved;
+    uint32_t control;        /* from before its touches and reservations */
     bool is_limited;         /* more runs may begin later */
     bool is_full;            /* no slot is free, or no more runs may begin yet */
     bool is_empty;           /* no tube has a job that is delayed, ready or reserved */
@@ -42,46 +43,46 @@ void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
     }
 }
 
-/* The first task that must be cancelled; NULL: none. */
-static struct weiri_task *find_unwanted_locked(weir_consumer *consumer)
-    WEIRI_REQUIRES(consumer->mutex)
-{
-    struct weiri_list *end = &consumer->tasks;
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
-        bool is_unwanted = task->is_lost || consumer->end.mode >= WEIR_END_STOP;
-        if (is_unwanted && task->context != NULL && !task->is_canceled) {
-            return task;
-        }
-    }
-    return NULL;
-}
-
-/* Cancels without the consumer's mutex, since a context has a lock of its own. The run does not end
- * while is_being_canceled is set. */
+/* Cancels the runs that are to end. Without the consumer's mutex, since a context has a lock of its
+ * own: a run does not end, and its task stays in the list, while is_being_canceled is set. */
 static void cancel_unwanted(weir_consumer *consumer)
 {
+    struct weiri_list *end = &consumer->tasks;
     weiri_mutex_lock(&consumer->mutex);
-    for (struct weiri_task *task; (task = find_unwanted_locked(consumer)) != NULL;) {
-        task->is_canceled = true;
-        task->is_being_canceled = true;
-        weiri_mutex_unlock(&consumer->mutex);
-        weir_context_cancel(task->context);
-        weiri_mutex_lock(&consumer->mutex);
-        task->is_being_canceled = false;
-        weiri_cond_broadcast(&consumer->changed);
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
+        bool is_unwanted = task->is_lost || task->is_asked || consumer->end.mode >= WEIR_END_STOP;
+        if (is_unwanted && task->context != NULL && !task->is_canceled) {
+            task->is_canceled = true;
+            task->is_being_canceled = true;
+            weiri_mutex_unlock(&consumer->mutex);
+            weir_context_cancel(task->context);
+            weiri_mutex_lock(&consumer->mutex);
+            task->is_being_canceled = false;
+            weiri_cond_broadcast(&consumer->changed);
+        }
     }
     weiri_mutex_unlock(&consumer->mutex);
 }
 
-/* Collects the reservations to touch, and finds when the next will be due. */
+uint32_t weiri_control_word(const weir_consumer *consumer)
+{
+    const weir_broker *broker = consumer->broker;
+    return consumer->has_control ? broker->ops->mark(broker->store, NULL) : 0;
+}
+
+/* Collects the reservations to touch, and finds when the next will be due. Where jobs may have been
+ * cancelled all are due now, and each stays so until it was touched. */
 static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, struct pass *pass)
     WEIRI_REQUIRES(consumer->mutex)
 {
     int64_t next = INT64_MAX;
     struct weiri_list *end = &consumer->tasks;
+    bool are_due = consumer->control != pass->control;
+    consumer->control = pass->control;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
+        task->touch_ns = are_due ? now_ns : task->touch_ns;
         if (task->is_lost || task->is_settled || task->is_being_touched || task->is_ending) {
             continue;
         }
@@ -103,7 +104,7 @@ static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, s
 static bool begin_pass(weir_consumer *consumer, struct pass *pass)
 {
     int64_t now = weiri_monotonic_now();
-    *pass = (struct pass){0};
+    *pass = (struct pass){.control = weiri_control_word(consumer)};
     /* Taken before the store is read: any later notification ends the sleep that follows. Without
      * the mutex, since a cluster's mark takes a lock of its own. */
     for (size_t i = 0; i < consumer->source_count; i++) {
@@ -134,13 +135,14 @@ void weiri_task_touched_locked(struct weiri_task *task)
     const struct weiri_settlement *touch = &task->touch;
     int64_t now = weiri_monotonic_now();
     task->is_being_touched = false;
-    if (touch->status == WEIR_OK) {
+    if (touch->status == WEIR_OK || touch->status == WEIR_ECANCELED) {
         bool is_told = task->progress == touch->progress;
         int64_t third = task->reservation->job.ttr_ns / 3;
         task->progress = is_told ? 0 : task->progress;
         task->touched_ns = now;
         task->touch_ns =
             weiri_time_add(now, is_told ? third : weiri_time_earlier(third, WEIRI_PROGRESS_NS));
+        task->is_asked = task->is_asked || touch->status == WEIR_ECANCELED;
     } else {
         /* Its worker may also have settled it meanwhile. Then is_lost is not read any more. */
         task->is_lost = true;
@@ -209,7 +211,7 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
     }
     weiri_source_note(consumer, source, consumer->marks[i].mark, &exchange);
     pass->reserved += exchange.reserved_count;
-    if (!weiri_tasks_start(consumer, &exchange.reserved, exchange.reserved_count)) {
+    if (!weiri_tasks_start(consumer, &exchange.reserved, exchange.reserved_count, pass->control)) {
         pass->status = weiri_fail(&pass->error, WEIR_ENOMEM, "out of memory");
         return false;
     }
@@ -295,33 +297,47 @@ static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass)
     return true;
 }
 
-/* Sleeps until it is notified, the broker's wait ends, or the next pass is due. Returns whether the
- * sleep lasted to the bound of all sleeps. */
+/* Sleeps until it is notified or the broker's wait ends. Returns whether that was in time. */
+static bool sleep_until(weir_consumer *consumer, bool is_waiting, int64_t limit_ns)
+{
+    if (is_waiting) {
+        return consumer->broker->ops->wait(consumer->broker->store, consumer->marks,
+                                           consumer->source_count, limit_ns);
+    }
+    bool is_early = true;
+    weiri_mutex_lock(&consumer->mutex);
+    while (!consumer->is_notified && is_early) {
+        is_early = weiri_cond_wait_until(&consumer->notified, limit_ns);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return is_early;
+}
+
+/* Sleeps until it is notified, the broker's wait ends, a job may have been cancelled, or the next
+ * pass is due. Returns whether the sleep lasted to the bound of all sleeps. There are no jobs to
+ * cancel until a pass has reserved the first. */
 static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
 {
     int64_t longest = weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS);
-    bool is_long_sleep = false;
+    int64_t until;
+    bool was_woken;
     weiri_mutex_lock(&consumer->mutex);
     bool is_waiting = !pass->is_full && !consumer->is_notified && !consumer->is_over;
     consumer->is_waiting = is_waiting;
     consumer->wake_ns = is_waiting ? weiri_time_earlier(pass->next_ns, longest) : pass->next_ns;
     int64_t limit = consumer->wake_ns;
-    if (is_waiting) {
-        weiri_mutex_unlock(&consumer->mutex);
-        bool was_woken = consumer->broker->ops->wait(consumer->broker->store, consumer->marks,
-                                                     consumer->source_count, limit);
-        is_long_sleep = !was_woken && limit == longest;
-        weiri_mutex_lock(&consumer->mutex);
-        consumer->is_waiting = false;
-    } else {
-        bool is_early = true;
-        while (!consumer->is_notified && is_early) {
-            is_early = weiri_cond_wait_until(&consumer->notified, limit);
-        }
-    }
+    bool is_watching = consumer->has_control && !weiri_list_is_empty(&consumer->tasks);
+    weiri_mutex_unlock(&consumer->mutex);
+    do {
+        int64_t slice = weiri_time_add(weiri_monotonic_now(), WEIRI_CONTROL_NS);
+        until = is_watching ? weiri_time_earlier(limit, slice) : limit;
+        was_woken = sleep_until(consumer, is_waiting, until);
+    } while (!was_woken && until < limit && weiri_control_word(consumer) == pass->control);
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->is_waiting = false;
     consumer->wake_ns = INT64_MAX;
     weiri_mutex_unlock(&consumer->mutex);
-    return is_long_sleep;
+    return is_waiting && !was_woken && until == longest;
 }
 
 /* Whether a consumer that ends when its tubes are empty has found them so: no job is reserved or

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "base/random.h"
 #include "base/retry.h"
 #include "base/time.h"
@@ -22,17 +21,14 @@ static int begin(weir_context *context, weir_envelope *envelope, void *payload)
     weir_consumer *consumer = task->consumer;
     (void)envelope;
     weiri_mutex_lock(&consumer->mutex);
-    bool may_run = !task->is_lost && consumer->end.mode == WEIR_END_DRAIN;
+    bool may_run = !task->is_lost && !task->is_asked && consumer->end.mode == WEIR_END_DRAIN;
     task->context = may_run ? context : NULL;
     weiri_mutex_unlock(&consumer->mutex);
     task->run.was_run = may_run;
     if (!may_run) {
         return WEIR_ECANCELED;
     }
-    /* The first value of a run takes no memory. */
-    enum weir_status status = weir_context_set(context, &weiri_task_key, task);
-    WEIRI_ASSERT(status == WEIR_OK);
-    return WEIR_OK;
+    return (int)weir_context_set(context, &weiri_task_key, task); /* the first takes no memory */
 }
 
 static int invoke(weir_context *context, void *payload)
@@ -157,12 +153,13 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
     }
 }
 
-/* The delay of a job that does not run again begins anew. */
+/* The delay of a job that does not run again, or only since an operator wants it, begins anew. */
 static void tell(weir_consumer *consumer, const struct weir_job *job, enum weir_run_outcome outcome,
                  int status, int64_t run_ns, int64_t delay_ns)
 {
     const struct weir_consumer_options *options = &consumer->options;
-    if (options->limiter != NULL && (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {
+    bool is_over = outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED;
+    if (options->limiter != NULL && (is_over || outcome == WEIR_RUN_CANCELED)) {
         weir_limiter_forget(options->limiter, weir_key_string(job->id));
     }
     if (options->after_run != NULL) {
@@ -181,7 +178,8 @@ void weiri_task_report(struct weiri_task *task, enum weir_status settled)
         told.reason = action->why;
     }
     tell(task->consumer, &told, outcome, task->run.status, task->run_ns,
-         outcome == WEIR_RUN_LOST ? 0 : action->settlement.delay_ns);
+         outcome == WEIR_RUN_LOST || outcome == WEIR_RUN_CANCELED ? 0
+                                                                  : action->settlement.delay_ns);
 }
 
 void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buried)
@@ -225,6 +223,7 @@ void weiri_task_ended(const struct weir_ended *ended, void *arg)
     choose_action(task);
     bool is_left = consumer->broker->ops->settle != NULL && !weiri_task_settle(task);
     bool could_start = !task->action.could_not_start;
+    uint32_t control = weiri_control_word(consumer);
     size_t wanted = could_start ? claim_slots(consumer) : 0;
     enum weir_status settled = try_to_settle(task, wanted, &exchange);
     weiri_rate_give_back(consumer, wanted - exchange.reserved_count);
@@ -244,7 +243,7 @@ void weiri_task_ended(const struct weir_ended *ended, void *arg)
         (void)weiri_consumer_pause(consumer, &consumer->changed, WEIRI_START_RETRY_NS,
                                    WEIRI_ENDING);
     }
-    (void)weiri_tasks_start(consumer, &exchange.reserved, wanted > 0 ? wanted : 1);
+    (void)weiri_tasks_start(consumer, &exchange.reserved, wanted > 0 ? wanted : 1, control);
     /* A fetcher that waits in the broker will fill free slots. One that sleeps because all slots
      * were claimed must be notified. */
     weiri_mutex_lock(&consumer->mutex);
@@ -307,7 +306,8 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
 }
 
 /* Sends a reserved job to the pool. False: it was given back. */
-static bool start_one(weir_consumer *consumer, struct weiri_reservation *reservation)
+static bool start_one(weir_consumer *consumer, struct weiri_reservation *reservation,
+                      uint32_t control)
 {
     struct weiri_task *task = make_task(consumer, reservation);
     if (task == NULL) {
@@ -317,6 +317,9 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
     }
     weir_envelope *envelope = task->envelope;
     weiri_mutex_lock(&consumer->mutex);
+    if (control != consumer->control) { /* it may have been cancelled before it was in the list */
+        task->touch_ns = task->touched_ns;
+    }
     weiri_list_insert_before(&consumer->tasks, &task->link);
     weiri_fetcher_notify_and_unlock(consumer, task->touch_ns < consumer->wake_ns);
     bool was_sent = weir_pool_send(consumer->pool, envelope) == WEIR_OK;
@@ -328,7 +331,8 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
     return was_sent;
 }
 
-bool weiri_tasks_start(weir_consumer *consumer, struct weiri_list *reserved, size_t claims)
+bool weiri_tasks_start(weir_consumer *consumer, struct weiri_list *reserved, size_t claims,
+                       uint32_t control)
 {
     size_t started = 0;
     bool are_all = true;
@@ -336,7 +340,7 @@ bool weiri_tasks_start(weir_consumer *consumer, struct weiri_list *reserved, siz
         struct weiri_list *link = reserved->next;
         weiri_list_remove(link);
         bool was_started =
-            start_one(consumer, WEIRI_CONTAINER(link, struct weiri_reservation, link));
+            start_one(consumer, WEIRI_CONTAINER(link, struct weiri_reservation, link), control);
         started += was_started;
         are_all = are_all && was_started;
     }
