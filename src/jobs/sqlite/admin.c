@@ -22,7 +22,18 @@ struct kick_request {
     size_t kicked; /* result */
 };
 
-static int run_change(struct weiri_store *store, void *arg)
+/* Whether a job is as the change's caller has listed it. */
+static bool is_listed(struct weiri_store *store, const struct weiri_change *change, size_t i,
+                      int64_t number)
+{
+    int64_t ignored;
+    return weiri_sql_find(
+        &store->writer, WEIRI_SQL_IS_LISTED,
+        WEIRI_VALUES(number, change->identities[i], change->run_times_ns[i], change->listed_in),
+        &ignored);
+}
+
+static void run_change(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
     const struct weiri_change *change = request->change;
@@ -30,34 +41,24 @@ static int run_change(struct weiri_store *store, void *arg)
     struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};
-    int64_t tube = 0;
-    int code = change->tube == NULL ? SQLITE_OK : weiri_tube_add(store, change->tube, &tube);
-    for (size_t i = 0; i < change->count && code == SQLITE_OK; i++) {
+    int64_t tube = change->tube == NULL ? 0 : weiri_tube_add(store, change->tube);
+    for (size_t i = 0; i < change->count; i++) {
         enum weir_status *status = &request->entries[i].status;
         struct weiri_job_row row;
         *status = WEIR_ENOTFOUND;
-        code = weiri_row_load(store, request->entries[i].number, &row);
-        if (code == SQLITE_ROW && change->identities != NULL) {
-            int64_t ignored;
-            code = weiri_sql_number(&store->writer, WEIRI_SQL_IS_LISTED,
-                                    WEIRI_VALUES(row.number, change->identities[i],
-                                                 change->run_times_ns[i], change->listed_in),
-                                    &ignored);
-            code = code == SQLITE_OK ? SQLITE_ROW : code;
-        }
-        if (code == SQLITE_ROW && change->tube != NULL) {
-            code = weiri_row_refile(store, &tally, &target, &row, tube, now, status);
-        } else if (code == SQLITE_ROW) {
-            code = weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
-        } else if (code == SQLITE_DONE) {
-            code = SQLITE_OK;
+        bool is_there = weiri_row_load(store, request->entries[i].number, &row) &&
+                        (change->identities == NULL || is_listed(store, change, i, row.number));
+        if (is_there && change->tube != NULL) {
+            weiri_row_refile(store, &tally, &target, &row, tube, now, status);
+        } else if (is_there) {
+            weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
         }
     }
-    code = code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
-    return code == SQLITE_OK ? weiri_tally_flush(store, &target) : code;
+    weiri_tally_flush(store, &tally);
+    weiri_tally_flush(store, &target);
 }
 
-static int run_kick(struct weiri_store *store, void *arg)
+static void run_kick(struct weiri_store *store, void *arg)
 {
     struct kick_request *request = arg;
     const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
@@ -65,17 +66,14 @@ static int run_kick(struct weiri_store *store, void *arg)
     struct weiri_tally tally = {0};
     request->kicked = 0;
     int64_t tube;
-    int code = weiri_tube_find(&store->writer, request->change->tube, &tube);
-    bool is_more = code == SQLITE_OK;
-    code = code == SQLITE_DONE ? SQLITE_OK : code;
-    while (is_more && request->kicked < request->change->count && code == SQLITE_OK) {
-        size_t done;
-        code = weiri_rows_change(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
-                                 request->change->count - request->kicked, &step, now, NULL, &done);
+    bool is_more = weiri_tube_find(&store->writer, request->change->tube, &tube);
+    while (is_more && request->kicked < request->change->count) {
+        size_t done = weiri_rows_change(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
+                                        request->change->count - request->kicked, &step, now, NULL);
         request->kicked += done;
         is_more = done > 0;
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    weiri_tally_flush(store, &tally);
 }
 
 static enum weir_status kick(struct weiri_store *store, const struct weiri_change *change,
@@ -122,25 +120,25 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
 
 /* --- changes of tubes and schedules --- */
 
-static int run_pause(struct weiri_store *store, struct weiri_edit_request *request)
+static void run_pause(struct weiri_store *store, struct weiri_edit_request *request)
 {
     const struct weiri_edit *edit = request->edit;
     int64_t tube;
-    int code = weiri_tube_find(&store->writer, edit->name, &tube);
-    request->is_known = code == SQLITE_OK;
-    if (code != SQLITE_OK) {
-        return code == SQLITE_DONE ? SQLITE_OK : code;
+    request->is_known = weiri_tube_find(&store->writer, edit->name, &tube);
+    if (!request->is_known) {
+        return;
     }
     int64_t until = weiri_time_add(weiri_store_now(store), edit->pause_ns);
-    code = edit->pause_ns == 0
-               ? weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, WEIRI_VALUES(tube))
-               : weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
+    if (edit->pause_ns == 0) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, WEIRI_VALUES(tube));
+    } else {
+        weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
+    }
     /* Consumers look again, and find jobs, or when to look next. */
     weiri_write_notify(store, edit->name, false);
-    return code;
 }
 
-static int run_edit(struct weiri_store *store, void *arg)
+static void run_edit(struct weiri_store *store, void *arg)
 {
     struct weiri_edit_request *request = arg;
     request->is_known = true;
@@ -148,11 +146,13 @@ static int run_edit(struct weiri_store *store, void *arg)
     request->trimmed = 0;
     switch (request->edit->kind) {
     case WEIRI_TUBE_PAUSE:
-        return run_pause(store, request);
+        run_pause(store, request);
+        break;
     case WEIRI_TUBE_POLICY:
-        return weiri_policy_edit(store, request);
+        weiri_policy_edit(store, request);
+        break;
     default:
-        return weiri_schedule_edit(store, request);
+        weiri_schedule_edit(store, request);
     }
 }
 

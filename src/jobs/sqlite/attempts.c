@@ -10,15 +10,14 @@
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
 
-int weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
-                      int64_t now_ns)
+void weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
+                       int64_t now_ns)
 {
-    if (store->is_full || !weiri_space_has_reserve(store)) {
-        return SQLITE_OK;
+    if (!store->is_full && weiri_space_has_reserve(store)) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_ADD_ATTEMPT,
+                      WEIRI_VALUES(number, WEIR_ATTEMPTS_MAX - 1, end->outcome, now_ns, end->status,
+                                   end->exit_status, end->signal, end->tail));
     }
-    return weiri_sql_run(&store->writer, WEIRI_SQL_ADD_ATTEMPT,
-                         WEIRI_VALUES(number, WEIR_ATTEMPTS_MAX - 1, end->outcome, now_ns,
-                                      end->status, end->exit_status, end->signal, end->tail));
 }
 
 /* An attempt with its texts. */

@@ -58,14 +58,14 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
                                  struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
     bool is_lasting = false;
-    int code = weiri_write_begin(store);
-    for (struct weiri_list *link = requests->next; link != requests && code == SQLITE_OK;
-         link = link->next) {
+    weiri_write_begin(store);
+    for (struct weiri_list *link = requests->next;
+         link != requests && store->writer.code == SQLITE_OK; link = link->next) {
         store->is_fleeting = false;
-        code = request_of(link)->run(store, request_of(link)->arg);
+        request_of(link)->run(store, request_of(link)->arg);
         is_lasting = is_lasting || !store->is_fleeting;
     }
-    return weiri_write_end(store, code, is_lasting, ret_error, ret_remark);
+    return weiri_write_end(store, is_lasting, ret_error, ret_remark);
 }
 
 static bool has_several(const struct weiri_list *requests)

@@ -394,23 +394,3 @@ bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
     weiri_sql_leave(statement);
     return true;
 }
-
-int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
-                    const struct weiri_value *values, sqlite3_stmt **ret_statement)
-{
-    bool is = weiri_sql_first(connection, which, values, ret_statement);
-    return is ? SQLITE_ROW : connection->code != SQLITE_OK ? connection->code : SQLITE_DONE;
-}
-
-int weiri_sql_end(sqlite3_stmt *statement, int code)
-{
-    weiri_sql_leave(statement);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
-                     const struct weiri_value *values, int64_t *ret_number)
-{
-    bool is = weiri_sql_find(connection, which, values, ret_number);
-    return is ? SQLITE_OK : connection->code != SQLITE_OK ? connection->code : SQLITE_DONE;
-}

@@ -133,11 +133,4 @@ int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
 bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
                     const struct weiri_value *values, int64_t *ret_number);
 
-/* The same as codes of SQLite, one by one. */
-int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
-                    const struct weiri_value *values, sqlite3_stmt **ret_statement);
-int weiri_sql_end(sqlite3_stmt *statement, int code);
-int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
-                     const struct weiri_value *values, int64_t *ret_number);
-
 #endif

@@ -23,7 +23,7 @@ bool weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement
     struct weiri_job_row row = {.number = 0};
 #define TEXT(name, kind, limit, feature) &job.name,
     const char **words[] = {WEIRI_WORD_FIELDS(TEXT) & job.identity};
-    weiri_sql_fail(connection, weiri_row_read(statement, &row));
+    weiri_row_read(connection, statement, &row);
     job.reason = read_text(connection, statement, 13);
     job.key = read_text(connection, statement, 14);
     for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) {

@@ -20,47 +20,41 @@ struct exchange_request {
 };
 
 /* Settles a reservation whose row was found. */
-static int settle_row(struct weiri_store *store, struct weiri_tally *tally,
-                      struct weiri_settlement *settlement, struct weiri_job_row *row,
-                      struct weiri_now now)
+static void settle_row(struct weiri_store *store, struct weiri_tally *tally,
+                       struct weiri_settlement *settlement, struct weiri_job_row *row,
+                       struct weiri_now now)
 {
     struct weiri_policy policy = {.is_changed = false};
     struct weiri_effects effects;
-    size_t ignored;
-    int code = weiri_settle_asks_policy(settlement)
-                   ? weiri_policy_find(&store->writer, row->tube, &policy)
-                   : SQLITE_OK;
-    if (code != SQLITE_OK) {
-        return code;
+    if (weiri_settle_asks_policy(settlement)) {
+        weiri_policy_find(&store->writer, row->tube, &policy);
     }
     enum weiri_write write = weiri_decide_settle(row, settlement, &policy.record, now, &effects);
     settlement->status = effects.status;
-    code = weiri_row_write(store, tally, row, write, &effects, now);
-    return code == SQLITE_OK && effects.to == WEIR_JOB_ARCHIVED
-               ? weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now, &ignored)
-               : code;
+    weiri_row_write(store, tally, row, write, &effects, now);
+    if (effects.to == WEIR_JOB_ARCHIVED) {
+        (void)weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now);
+    }
 }
 
-static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
-                  struct weiri_tally *tally, struct weiri_now now)
+static void settle(struct weiri_store *store, struct weiri_exchange *exchange,
+                   struct weiri_tally *tally, struct weiri_now now)
 {
-    int code = SQLITE_OK;
-    for (struct weiri_settlement *settlement = exchange->settlements;
-         settlement != NULL && code == SQLITE_OK; settlement = settlement->next) {
+    for (struct weiri_settlement *settlement = exchange->settlements; settlement != NULL;
+         settlement = settlement->next) {
         struct weiri_job_row row;
         settlement->status = WEIR_ELEASELOST;
-        code = weiri_row_load(store, settlement->reservation->number, &row);
-        code = code == SQLITE_ROW    ? settle_row(store, tally, settlement, &row, now)
-               : code == SQLITE_DONE ? SQLITE_OK
-                                     : code;
+        if (weiri_row_load(store, settlement->reservation->number, &row)) {
+            settle_row(store, tally, settlement, &row, now);
+        }
     }
-    return code;
 }
 
-/* Makes ready the jobs whose reservations had ended at a time, and those that are due. */
-static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                   const struct weiri_tube_record *record, uint32_t attempts_max,
-                   struct weiri_now now, int64_t ended_ns, bool *ret_has_more)
+/* Makes ready the jobs whose reservations had ended at a time, and those that are due. Whether
+ * there may be more. */
+static bool promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                    const struct weiri_tube_record *record, uint32_t attempts_max,
+                    struct weiri_now now, int64_t ended_ns)
 {
     const struct {
         enum weiri_sql which;
@@ -71,111 +65,79 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
         {WEIRI_SQL_DUE, now.wall_ns, {.event = WEIRI_JOB_DUE}},
     };
     size_t total = 0;
-    int code = SQLITE_OK;
-    *ret_has_more = false;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         size_t count = 1;
-        while (code == SQLITE_OK && count > 0 && total < store->promote_max) {
-            code =
-                weiri_rows_change(store, tally, kinds[i].which, tube, kinds[i].until_ns,
-                                  store->promote_max - total, &kinds[i].step, now, record, &count);
+        while (count > 0 && total < store->promote_max) {
+            count = weiri_rows_change(store, tally, kinds[i].which, tube, kinds[i].until_ns,
+                                      store->promote_max - total, &kinds[i].step, now, record);
             total += count;
         }
     }
-    *ret_has_more = total >= store->promote_max;
-    return code;
-}
-
-/* The first entry of an index, which may be WEIR_FOREVER. */
-static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t tube,
-                      int64_t *ret_first, bool *ret_is_there)
-{
-    int code = weiri_sql_number(&store->writer, which, WEIRI_VALUES(tube), ret_first);
-    *ret_is_there = code == SQLITE_OK;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    return total >= store->promote_max;
 }
 
 /* Finds when the next job may be reserved, and whether the tube is empty. */
-static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
-                          const struct weiri_tube_record *record)
+static void find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
+                           const struct weiri_tube_record *record)
 {
+    struct weiri_connection *writer = &store->writer;
     struct weiri_firsts firsts;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, WEIRI_VALUES(tube), &statement);
-    if (code != SQLITE_ROW) {
-        return weiri_sql_end(statement, code == SQLITE_DONE ? SQLITE_CORRUPT : code);
+    if (!weiri_sql_first(writer, WEIRI_SQL_BUSY, WEIRI_VALUES(tube), &statement)) {
+        weiri_sql_fail(writer, SQLITE_CORRUPT);
+        return;
     }
     firsts.has_delayed = sqlite3_column_int64(statement, 0) != 0;
     firsts.has_ready = sqlite3_column_int64(statement, 1) != 0;
     firsts.has_reserved = sqlite3_column_int64(statement, 2) != 0;
-    code = weiri_sql_end(statement, code);
-    if (code == SQLITE_OK) {
-        code = weiri_schedules_next(store, tube, &firsts.firing_ns);
-    }
-    if (code == SQLITE_OK) {
-        code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, &firsts.delayed_ns,
-                          &firsts.finds_delayed);
-    }
-    if (code == SQLITE_OK) {
-        code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, &firsts.lease_ns,
-                          &firsts.finds_reserved);
-    }
-    if (code == SQLITE_OK &&
-        weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
+    weiri_sql_leave(statement);
+    firsts.firing_ns = weiri_schedules_next(store, tube);
+    firsts.finds_delayed =
+        weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube), &firsts.delayed_ns);
+    firsts.finds_reserved =
+        weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
+    if (weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
                         &exchange->is_empty) != WEIR_OK) {
-        code = SQLITE_CORRUPT;
+        weiri_sql_fail(writer, SQLITE_CORRUPT);
     }
     exchange->looked_ns = weiri_monotonic_now();
-    return code;
 }
 
-static int save_counts(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy)
-{
-    const struct weir_tube_policy_counts *counts = &policy->counts;
-    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY,
-                                              WEIRI_VALUES(tube, (int64_t)counts->buried,
-                                                           (int64_t)counts->dropped))
-                              : SQLITE_OK;
-}
-
-static int collect(struct weiri_store *store, struct exchange_request *request,
-                   struct weiri_tally *tally, struct weiri_now now)
+/* Reserves what is wanted, and finds when to look next where there is less. */
+static void collect(struct weiri_store *store, struct exchange_request *request,
+                    struct weiri_tally *tally, struct weiri_now now)
 {
     struct weiri_exchange *exchange = request->exchange;
     struct weiri_policy policy;
     struct weiri_tube_record *record = &policy.record;
+    struct weiri_connection *writer = &store->writer;
     int64_t tube;
-    int code = weiri_tube_find(&store->writer, exchange->tube, &tube);
-    if (code != SQLITE_OK) {
+    if (!weiri_tube_find(writer, exchange->tube, &tube)) {
         exchange->is_empty = true;
-        return code == SQLITE_DONE ? SQLITE_OK : code;
+        return;
     }
-    code = weiri_schedules_fire(store, tally, tube, now.wall_ns, &request->has_more);
-    if (code != SQLITE_OK || exchange->wanted == 0) {
-        return code;
+    request->has_more = weiri_schedules_fire(store, tally, tube, now.wall_ns);
+    if (exchange->wanted == 0) {
+        return;
     }
-    code = weiri_policy_find(&store->writer, tube, &policy);
-    if (code == SQLITE_OK) {
-        code = weiri_tube_pause(&store->writer, tube, now.wall_ns, &record->paused_until_ns);
-    }
-    if (code == SQLITE_OK && !request->has_more) {
-        code = promote(store, tally, tube, record, exchange->attempts_max, now,
-                       weiri_time_earlier(request->asked_ns, now.lease_ns), &request->has_more);
-    }
-    if (code == SQLITE_OK && record->paused_until_ns == 0 && !request->has_more) {
-        code = weiri_reserve(store, exchange, tally, tube, &policy, now, &request->has_more);
+    weiri_policy_find(writer, tube, &policy);
+    record->paused_until_ns = weiri_tube_pause(writer, tube, now.wall_ns);
+    request->has_more =
+        request->has_more || promote(store, tally, tube, record, exchange->attempts_max, now,
+                                     weiri_time_earlier(request->asked_ns, now.lease_ns));
+    if (record->paused_until_ns == 0 && !request->has_more) {
+        request->has_more = weiri_reserve(store, exchange, tally, tube, &policy, now);
         exchange->next_in_ns = request->has_more ? 0 : exchange->next_in_ns;
-        if (code == SQLITE_OK) {
-            code = save_counts(store, tube, &policy);
-        }
     }
-    if (code == SQLITE_OK) {
-        code = weiri_tally_flush(store, tally);
+    if (policy.is_changed) {
+        weiri_sql_run(
+            writer, WEIRI_SQL_NOTE_POLICY,
+            WEIRI_VALUES(tube, (int64_t)policy.counts.buried, (int64_t)policy.counts.dropped));
     }
-    if (code == SQLITE_OK && !request->has_more && exchange->reserved_count < exchange->wanted) {
-        code = find_next_time(store, exchange, tube, record);
+    weiri_tally_flush(store, tally);
+    if (!request->has_more && exchange->reserved_count < exchange->wanted) {
+        find_next_time(store, exchange, tube, record);
     }
-    return code;
 }
 
 static void reset(struct weiri_store *store, struct exchange_request *request)
@@ -205,7 +167,7 @@ static bool is_fleeting(const struct exchange_request *request)
     return request->is_settled || settlement == NULL;
 }
 
-static int run_exchange(struct weiri_store *store, void *arg)
+static void run_exchange(struct weiri_store *store, void *arg)
 {
     struct exchange_request *request = arg;
     struct weiri_exchange *exchange = request->exchange;
@@ -214,12 +176,12 @@ static int run_exchange(struct weiri_store *store, void *arg)
     store->is_fleeting = is_fleeting(request);
     reset(store, request);
     store->burials = exchange->buried == NULL ? NULL : &request->burials;
-    int code = request->is_settled ? SQLITE_OK : settle(store, exchange, &tally, now);
-    if (code == SQLITE_OK) {
-        code = collect(store, request, &tally, now);
+    if (!request->is_settled) {
+        settle(store, exchange, &tally, now);
     }
+    collect(store, request, &tally, now);
     store->burials = NULL;
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    weiri_tally_flush(store, &tally);
 }
 
 enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange,

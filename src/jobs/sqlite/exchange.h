@@ -13,30 +13,29 @@ struct weiri_policy {
     bool is_changed; /* to be saved: the counts of late jobs */
 };
 
-/* Reads the policy of a tube. Returns SQLite's codes. */
-int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
-                      struct weiri_policy *ret_policy);
+/* Reads the policy of a tube. */
+void weiri_policy_find(struct weiri_connection *connection, int64_t tube,
+                       struct weiri_policy *ret_policy);
 
 /* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
- * kept no longer. ret_count: how many. */
-int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                      size_t limit, struct weiri_now now, size_t *ret_count);
+ * kept no longer. Returns their number. */
+size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                         size_t limit, struct weiri_now now);
 
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
  * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
- * ret_has_more: others may be ready; the transaction has changed enough. Returns a code of SQLite.
- */
-int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
-                  struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                  struct weiri_now now, bool *ret_has_more);
+ * true: others may be ready; the transaction has changed enough. */
+bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
+                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
+                   struct weiri_now now);
 
 /* Puts the jobs of a tube's schedules that are due, inside the transaction of a consumer, so that
- * each firing puts one job. On a full disk it puts none. ret_has_more: others are due; the
- * transaction has changed enough. Returns SQLite's codes. */
-int weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                         int64_t now_ns, bool *ret_has_more);
+ * each firing puts one job. On a full disk it puts none. true: others are due; the transaction has
+ * changed enough. */
+bool weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                          int64_t now_ns);
 
-/* When a schedule of the tube puts a job next; WEIR_FOREVER: never. Returns SQLite's codes. */
-int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_next_ns);
+/* When a schedule of the tube puts a job next; WEIR_FOREVER: never. */
+int64_t weiri_schedules_next(struct weiri_store *store, int64_t tube);
 
 #endif

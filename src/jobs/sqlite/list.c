@@ -68,8 +68,7 @@ static void read_page(struct weiri_reading *reading, void *arg)
     const struct weir_job_filter *filter = page->filter;
     struct weiri_connection *reader = reading->reader;
     int64_t tube = 0; /* all */
-    bool is_known =
-        filter->tube == NULL || weiri_tube_find(reader, filter->tube, &tube) == SQLITE_OK;
+    bool is_known = filter->tube == NULL || weiri_tube_find(reader, filter->tube, &tube);
     if (page->last < 0) {
         weiri_sql_find(reader, WEIRI_SQL_LAST_JOB, NULL, &page->last);
     }

@@ -42,8 +42,8 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bo
             due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns};
     memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
     if (has_pauses) {
-        weiri_tube_pause(reading->reader, sqlite3_column_int64(statement, 0), reading->now_ns,
-                         &ret_counts->paused_until_ns);
+        ret_counts->paused_until_ns =
+            weiri_tube_pause(reading->reader, sqlite3_column_int64(statement, 0), reading->now_ns);
     }
 }
 

@@ -53,7 +53,7 @@ struct rebuilding {
     bool is_damaged; /* the old indexes cannot be read: their pages are left unused */
 };
 
-static int rebuild(struct weiri_store *own, void *arg)
+static void rebuild(struct weiri_store *own, void *arg)
 {
     const struct rebuilding *rebuilding = arg;
     sqlite3 *db = own->writer.db;
@@ -65,7 +65,7 @@ static int rebuild(struct weiri_store *own, void *arg)
         rebuilding->counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;
     }
     own->changes_before = -1; /* SQLite counts no changes of indexes */
-    return code;
+    weiri_sql_fail(&own->writer, code);
 }
 
 /* A stretch of jobs whose bodies are checked. */
@@ -77,38 +77,28 @@ struct stretch {
     struct weir_repair_counts found; /* in this stretch */
 };
 
-static int is_sound(struct weiri_store *own, int64_t number, bool *ret_is_sound)
-{
-    struct weiri_stored_body body;
-    weiri_stored_body_read(&own->writer, number, &body);
-    *ret_is_sound = body.is_sound;
-    weiri_sql_leave(body.statement);
-    return own->writer.code;
-}
-
 /* Buries a job whose body is damaged, unless a worker has it. */
-static int check_job(struct weiri_store *own, struct weiri_tally *tally, int64_t number,
-                     struct weir_repair_counts *counts)
+static void check_job(struct weiri_store *own, struct weiri_tally *tally, int64_t number,
+                      struct weir_repair_counts *counts)
 {
     struct weiri_job_row row;
-    bool has_sound_body = true;
+    struct weiri_stored_body body;
     const struct weiri_job_step step = {.event = WEIRI_JOB_SET_ASIDE};
     enum weir_status status;
-    int code = weiri_row_load(own, number, &row);
-    if (code != SQLITE_ROW) {
-        return code == SQLITE_DONE ? SQLITE_OK : code;
+    if (!weiri_row_load(own, number, &row)) {
+        return;
     }
     counts->jobs++;
-    code = is_sound(own, number, &has_sound_body);
-    if (code != SQLITE_OK || has_sound_body) {
-        return code;
+    weiri_stored_body_read(&own->writer, number, &body);
+    weiri_sql_leave(body.statement);
+    if (!body.is_sound) {
+        counts->damaged++;
+        weiri_row_change(own, tally, &row, &step, weiri_store_times(own), weiri_damage_reason,
+                         &status);
     }
-    counts->damaged++;
-    return weiri_row_change(own, tally, &row, &step, weiri_store_times(own), weiri_damage_reason,
-                            &status);
 }
 
-static int check_stretch(struct weiri_store *own, void *arg)
+static void check_stretch(struct weiri_store *own, void *arg)
 {
     struct stretch *stretch = arg;
     struct weiri_tally tally = {0};
@@ -116,18 +106,17 @@ static int check_stretch(struct weiri_store *own, void *arg)
     sqlite3_stmt *statement;
     stretch->count = 0;
     stretch->found = (struct weir_repair_counts){0};
-    int code = weiri_sql_start(&own->writer, WEIRI_SQL_NEXT_JOBS,
-                               WEIRI_VALUES(stretch->after, CHECK_JOBS), &statement);
-    while (code == SQLITE_ROW && stretch->count < CHECK_JOBS) {
+    bool is = weiri_sql_first(&own->writer, WEIRI_SQL_NEXT_JOBS,
+                              WEIRI_VALUES(stretch->after, CHECK_JOBS), &statement);
+    for (; is && stretch->count < CHECK_JOBS; is = weiri_sql_next(&own->writer, statement)) {
         numbers[stretch->count++] = sqlite3_column_int64(statement, 0);
-        code = sqlite3_step(statement);
     }
-    code = weiri_sql_end(statement, code);
-    for (size_t i = 0; i < stretch->count && code == SQLITE_OK; i++) {
-        code = check_job(own, &tally, numbers[i], &stretch->found);
+    weiri_sql_leave(statement);
+    for (size_t i = 0; i < stretch->count; i++) {
+        check_job(own, &tally, numbers[i], &stretch->found);
         stretch->last = numbers[i];
     }
-    return code == SQLITE_OK ? weiri_tally_flush(own, &tally) : code;
+    weiri_tally_flush(own, &tally);
 }
 
 /* --- shrink --- */
@@ -138,11 +127,10 @@ static uint64_t size_of(const char *path)
     return stat(path, &facts) == 0 ? (uint64_t)facts.st_size : 0;
 }
 
-static int note_stamp(struct weiri_store *own, void *arg)
+static void note_stamp(struct weiri_store *own, void *arg)
 {
     (void)arg;
     own->changes_before = -1;
-    return SQLITE_OK;
 }
 
 /* Writes the database anew without its free pages, and copies it over the old one; then a stamp.

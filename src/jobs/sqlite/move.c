@@ -10,9 +10,9 @@
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/store.h"
 
-static int run_name(struct weiri_store *store, void *ret_name)
+static void run_name(struct weiri_store *store, void *ret_name)
 {
-    return weiri_sql_number(&store->writer, WEIRI_SQL_STORE, NULL, ret_name);
+    weiri_sql_find(&store->writer, WEIRI_SQL_STORE, NULL, ret_name);
 }
 
 static enum weir_status lock(struct weiri_store *store, bool is_source, int *ret_lock,

@@ -10,8 +10,8 @@ enum {
     TRIM_JOBS = 100 /* in a transaction of weir_broker_set_policy() */
 };
 
-int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
-                      struct weiri_policy *ret_policy)
+void weiri_policy_find(struct weiri_connection *connection, int64_t tube,
+                       struct weiri_policy *ret_policy)
 {
     struct weir_tube_policy *policy = &ret_policy->record.policy;
     *ret_policy = (struct weiri_policy){.is_changed = false};
@@ -19,7 +19,7 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
     int64_t numbers[8];
     bool is_sound = true;
     if (!weiri_sql_first(connection, WEIRI_SQL_POLICY, WEIRI_VALUES(tube), &statement)) {
-        return connection->code;
+        return;
     }
     for (int i = 0; i < 8; i++) {
         numbers[i] = sqlite3_column_int64(statement, i);
@@ -27,7 +27,8 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
     }
     weiri_sql_leave(statement);
     if (!is_sound || numbers[3] > WEIR_LATE_DROP || numbers[4] > UINT32_MAX) {
-        return weiri_sql_fail(connection, SQLITE_CORRUPT);
+        weiri_sql_fail(connection, SQLITE_CORRUPT);
+        return;
     }
     policy->archive_ns = numbers[0];
     policy->archive_count = (uint64_t)numbers[1];
@@ -36,15 +37,13 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
     policy->group_limit = (uint32_t)numbers[4];
     ret_policy->counts = (struct weir_tube_policy_counts){
         (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
-    return SQLITE_OK;
 }
 
-int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                      size_t limit, struct weiri_now now, size_t *ret_count)
+size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                         size_t limit, struct weiri_now now)
 {
     struct weiri_policy policy;
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
-    *ret_count = 0;
     /* The count of archived jobs is that of the row and of the tally. */
     weiri_tally_flush(store, tally);
     weiri_policy_find(&store->writer, tube, &policy);
@@ -52,18 +51,16 @@ int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int6
     uint64_t surplus = weiri_archive_surplus(&policy.record.policy, policy.counts.archived,
                                              now.wall_ns, &ended_ns);
     size_t removed = 0;
-    size_t count = 0;
     surplus = surplus < limit ? surplus : limit;
     if (surplus > 0) {
-        weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX, surplus,
-                          &remove, now, NULL, &removed);
+        removed = weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX,
+                                    surplus, &remove, now, NULL);
     }
     if (removed < limit) {
-        weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns, limit - removed,
-                          &remove, now, NULL, &count);
+        removed += weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns,
+                                     limit - removed, &remove, now, NULL);
     }
-    *ret_count = removed + count;
-    return store->writer.code;
+    return removed;
 }
 
 /* ret_tube: the tube, which is there then, unless the change was refused. */
@@ -80,7 +77,7 @@ static void merge(struct weiri_store *store, struct weiri_edit_request *request,
     }
     /* Consumers that found full groups look again. */
     weiri_write_notify(store, name, false);
-    weiri_tube_add(store, name, ret_tube);
+    *ret_tube = weiri_tube_add(store, name);
     weiri_sql_run(
         &store->writer, WEIRI_SQL_SET_POLICY,
         WEIRI_VALUES(*ret_tube, policy->archive_ns,
@@ -88,7 +85,7 @@ static void merge(struct weiri_store *store, struct weiri_edit_request *request,
                      policy->late_ns, policy->late, policy->group_limit));
 }
 
-int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
+void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     struct weiri_tally tally = {0};
     int64_t tube = 0;
@@ -98,10 +95,10 @@ int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *requ
         merge(store, request, &tube);
     }
     if (request->status == WEIR_OK) {
-        weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store),
-                          &request->trimmed);
+        request->trimmed =
+            weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store));
     }
-    return weiri_tally_flush(store, &tally);
+    weiri_tally_flush(store, &tally);
 }
 
 /* The policy of a tube. */
@@ -115,7 +112,7 @@ static void read_policy(struct weiri_reading *reading, void *arg)
 {
     struct look *look = arg;
     int64_t number;
-    look->is_known = weiri_tube_find(reading->reader, look->tube, &number) == SQLITE_OK;
+    look->is_known = weiri_tube_find(reading->reader, look->tube, &number);
     weiri_policy_find(reading->reader, number, &look->policy);
 }
 

@@ -44,7 +44,7 @@ static void load_older(struct weiri_store *store, const struct weiri_put *put,
     row->key.until_ns = sqlite3_column_int64(statement, 1);
     row->number = job < 0 ? -job : job;
     weiri_sql_leave(statement);
-    if (job > 0 && weiri_row_load(store, job, row) != SQLITE_ROW) {
+    if (job > 0 && !weiri_row_load(store, job, row)) {
         weiri_sql_fail(writer, SQLITE_CORRUPT); /* a key without its job */
     }
 }
@@ -118,7 +118,7 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
         load_older(store, put, &row);
     }
     if (is_at_once && request->record.last_ns == 0) {
-        weiri_tube_last(store, request->tube, &request->record.last_ns);
+        request->record.last_ns = weiri_tube_last(store, request->tube);
     }
     if (store->writer.code != SQLITE_OK) {
         return;
@@ -155,11 +155,11 @@ static bool is_cut(const struct weiri_put_request *request, int64_t end_ns)
            weiri_monotonic_now() >= end_ns;
 }
 
-int weiri_put_run(struct weiri_store *store, void *arg)
+void weiri_put_run(struct weiri_store *store, void *arg)
 {
     struct weiri_put_request *request = arg;
     weiri_space_check_put(store);
-    weiri_tube_add(store, request->put->tube, &request->tube);
+    request->tube = weiri_tube_add(store, request->put->tube);
     request->tally = (struct weiri_tally){0};
     request->record = (struct weiri_tube_record){0};
     request->now = weiri_store_times(store);
@@ -181,19 +181,20 @@ int weiri_put_run(struct weiri_store *store, void *arg)
         }
         request->count++;
     }
-    return weiri_tally_flush(store, &request->tally);
+    weiri_tally_flush(store, &request->tally);
 }
 
-int weiri_put_run_whole(struct weiri_store *store, void *arg)
+void weiri_put_run_whole(struct weiri_store *store, void *arg)
 {
     const struct weiri_put_request *request = arg;
     struct weiri_connection *writer = &store->writer;
     if (weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL) != SQLITE_OK) {
-        return writer->code;
+        return;
     }
-    int run = weiri_put_run(store, arg);
+    weiri_put_run(store, arg);
+    int run = writer->code;
     if (sqlite3_get_autocommit(writer->db) != 0) {
-        return run;
+        return;
     }
     if (run != SQLITE_OK || request->refusal != WEIR_OK) {
         weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL);
@@ -203,7 +204,7 @@ int weiri_put_run_whole(struct weiri_store *store, void *arg)
         struct weiri_remark ignored; /* the put fails, and so does what follows in it */
         (void)weiri_write_rollback(store, writer, &ignored);
     }
-    return weiri_sql_fail(writer, run != SQLITE_OK ? run : code);
+    weiri_sql_fail(writer, run != SQLITE_OK ? run : code);
 }
 
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,

@@ -25,10 +25,10 @@ struct weiri_put_request {
 
 /* Puts jobs in an open transaction; count is less than all where the store's put_ns has passed. A
  * function of weiri_commit(). */
-int weiri_put_run(struct weiri_store *store, void *request);
+void weiri_put_run(struct weiri_store *store, void *request);
 /* The same, but of a put that fails or is refused nothing is left in the transaction, which is
  * rolled back where SQLite cannot take a part of it back. The failure sticks to the writer. */
-int weiri_put_run_whole(struct weiri_store *store, void *request);
+void weiri_put_run_whole(struct weiri_store *store, void *request);
 
 /* The ids of a put that succeeded (ret_ids may be NULL), or its refusal. */
 enum weir_status weiri_put_finish(const struct weiri_put_request *request,

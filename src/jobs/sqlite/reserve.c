@@ -15,55 +15,51 @@ struct pick {
     struct weiri_reservation *reservation;
 };
 
-static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
-                     struct pick *ret_pick)
+static void read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
+                      struct pick *ret_pick)
 {
     struct pick pick = {.reservation = NULL};
     struct weir_job job;
     weiri_job_read(&store->writer, statement, &pick.row, &job);
     job.tube = tube;
     pick.reservation = weiri_job_copy(store, &store->writer, pick.row.number, &job);
-    int code = store->writer.code;
-    if (code == SQLITE_OK && pick.reservation->status != WEIR_OK) {
+    if (pick.reservation != NULL && pick.reservation->status != WEIR_OK) {
         weiri_reservation_free(&store->config->allocator, pick.reservation);
         pick.reservation = NULL;
     }
     *ret_pick = pick;
-    return code;
 }
 
-/* Reads the next jobs in order, at most limit. The caller owns those read, whatever the result. */
-static int pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
-                uint32_t group_limit, size_t limit, struct pick *picks, size_t *ret_count)
+/* Reads the next jobs in order, at most limit. The caller owns those read. */
+static size_t pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
+                   uint32_t group_limit, size_t limit, struct pick *picks)
 {
+    struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
     size_t count = 0;
-    int code = group_limit > 0
-                   ? weiri_sql_start(&store->writer, WEIRI_SQL_PICK_GROUPED,
-                                     WEIRI_VALUES(tube, (int64_t)limit, group_limit), &statement)
-                   : weiri_sql_start(&store->writer, WEIRI_SQL_PICK,
-                                     WEIRI_VALUES(tube, (int64_t)limit), &statement);
-    while (code == SQLITE_ROW && count < limit) {
-        code = read_pick(store, exchange->tube, statement, &picks[count]);
-        if (code == SQLITE_OK) {
-            count++;
-            code = sqlite3_step(statement);
-        }
+    bool is = group_limit > 0
+                  ? weiri_sql_first(writer, WEIRI_SQL_PICK_GROUPED,
+                                    WEIRI_VALUES(tube, (int64_t)limit, group_limit), &statement)
+                  : weiri_sql_first(writer, WEIRI_SQL_PICK, WEIRI_VALUES(tube, (int64_t)limit),
+                                    &statement);
+    for (; is && count < limit; is = weiri_sql_next(writer, statement)) {
+        read_pick(store, exchange->tube, statement, &picks[count++]);
     }
-    *ret_count = count;
-    return weiri_sql_end(statement, code);
+    weiri_sql_leave(statement);
+    return count;
 }
 
-/* Counts the reserved jobs of a group, those of this transaction too. */
-static int count_running(struct weiri_store *store, const struct weir_tube_policy *policy,
-                         const struct pick *pick, int64_t *ret_count)
+/* The reserved jobs of a group, those of this transaction too. */
+static uint64_t count_running(struct weiri_store *store, const struct weir_tube_policy *policy,
+                              const struct pick *pick)
 {
     const char *group = pick->reservation == NULL ? NULL : pick->reservation->job.group;
-    *ret_count = 0;
-    return policy->group_limit > 0 && group != NULL
-               ? weiri_sql_number(&store->writer, WEIRI_SQL_COUNT_GROUP,
-                                  WEIRI_VALUES(pick->row.tube, group), ret_count)
-               : SQLITE_OK;
+    int64_t count = 0;
+    if (policy->group_limit > 0 && group != NULL) {
+        weiri_sql_find(&store->writer, WEIRI_SQL_COUNT_GROUP, WEIRI_VALUES(pick->row.tube, group),
+                       &count);
+    }
+    return (uint64_t)count;
 }
 
 static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
@@ -87,12 +83,12 @@ void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
     weiri_mutex_unlock(&store->mutex);
 }
 
-int weiri_burials_add(struct weiri_store *store, int64_t number,
-                      const struct weiri_job_facts *facts, enum weir_status status,
-                      const char *reason)
+void weiri_burials_add(struct weiri_store *store, int64_t number,
+                       const struct weiri_job_facts *facts, enum weir_status status,
+                       const char *reason)
 {
     if (store->burials == NULL) {
-        return SQLITE_OK;
+        return;
     }
     struct weir_job_id id;
     void *body;
@@ -105,36 +101,31 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
     struct weiri_reservation *buried =
         weiri_reservation_new(&store->config->allocator, &job, 0, &body);
     if (buried == NULL) {
-        return SQLITE_NOMEM;
+        weiri_sql_fail(&store->writer, SQLITE_NOMEM);
+        return;
     }
     show_facts(buried, facts);
     buried->number = number;
     buried->status = status;
     weiri_list_insert_before(&store->burials->list, &buried->link);
-    return SQLITE_OK;
 }
 
 /* Reserves a picked job, or turns it away; a job whose group is full stays as it is. */
-static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
-                  struct weiri_tally *tally, struct pick *pick, struct weiri_policy *policy,
-                  struct weiri_now now)
+static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
+                   struct weiri_tally *tally, struct pick *pick, struct weiri_policy *policy,
+                   struct weiri_now now)
 {
     struct weiri_reservation *reservation = pick->reservation;
     const struct weiri_tube_record *tube = &policy->record;
-    struct weiri_effects effects = {.status = WEIR_OK};
     const struct weiri_taker taker = {.owner = store->owner,
                                       .attempts_max = exchange->attempts_max};
-    enum weiri_write write = WEIRI_NOTHING;
-    int64_t running;
-    int code = count_running(store, &tube->policy, pick, &running);
-    if (code == SQLITE_OK) {
-        pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;
-        write = weiri_decide_reserve(&pick->row, reservation != NULL, (uint64_t)running, tube,
-                                     &taker, now, &effects);
-        code = effects.status == WEIR_OK
-                   ? weiri_row_write(store, tally, &pick->row, write, &effects, now)
-                   : SQLITE_CORRUPT;
-    }
+    struct weiri_effects effects;
+    uint64_t running = count_running(store, &tube->policy, pick);
+    pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;
+    enum weiri_write write =
+        weiri_decide_reserve(&pick->row, reservation != NULL, running, tube, &taker, now, &effects);
+    weiri_sql_fail(&store->writer, effects.status == WEIR_OK ? SQLITE_OK : SQLITE_CORRUPT);
+    weiri_row_write(store, tally, &pick->row, write, &effects, now);
     if (effects.is_late) {
         policy->counts.dropped += write == WEIRI_DELETE;
         policy->counts.buried += write != WEIRI_DELETE;
@@ -142,7 +133,7 @@ static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
     }
     if (reservation == NULL || !effects.is_started) {
         weiri_reservation_free(&store->config->allocator, reservation);
-        return code;
+        return;
     }
     show_facts(reservation, &pick->row.facts);
     if (exchange->is_keeping) {
@@ -150,33 +141,30 @@ static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
     }
     weiri_list_insert_before(&exchange->reserved, &reservation->link);
     exchange->reserved_count++;
-    return code;
 }
 
-int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
-                  struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                  struct weiri_now now, bool *ret_has_more)
+bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
+                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
+                   struct weiri_now now)
 {
-    int code = SQLITE_OK;
     size_t count = 1;
     size_t picked = 0;
     /* Each round has a job that is not blocked: a full group is not picked. */
-    while (code == SQLITE_OK && count > 0 && exchange->reserved_count < exchange->wanted &&
+    while (count > 0 && exchange->reserved_count < exchange->wanted &&
            picked - exchange->reserved_count < store->promote_max) {
         struct pick picks[PICK_MAX];
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < store->promote_max ? missing : store->promote_max;
         limit = limit < PICK_MAX ? limit : PICK_MAX;
-        code = pick(store, exchange, tube, policy->record.policy.group_limit, limit, picks, &count);
+        count = pick(store, exchange, tube, policy->record.policy.group_limit, limit, picks);
         picked += count;
         for (size_t i = 0; i < count; i++) {
-            if (code == SQLITE_OK) {
-                code = handle(store, exchange, tally, &picks[i], policy, now);
+            if (store->writer.code == SQLITE_OK) {
+                handle(store, exchange, tally, &picks[i], policy, now);
             } else {
                 weiri_reservation_free(&store->config->allocator, picks[i].reservation);
             }
         }
     }
-    *ret_has_more = count > 0 && exchange->reserved_count < exchange->wanted;
-    return code;
+    return count > 0 && exchange->reserved_count < exchange->wanted;
 }

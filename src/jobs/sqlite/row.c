@@ -13,38 +13,39 @@ struct weiri_now weiri_store_times(const struct weiri_store *store)
     return (struct weiri_now){weiri_store_now(store), weiri_store_lease_now(store)};
 }
 
-int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube)
+bool weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube)
 {
-    return weiri_sql_number(connection, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES(name), ret_tube);
+    return weiri_sql_find(connection, WEIRI_SQL_FIND_TUBE, WEIRI_VALUES(name), ret_tube);
 }
 
-int weiri_tube_add(struct weiri_store *store, const char *name, int64_t *ret_tube)
+int64_t weiri_tube_add(struct weiri_store *store, const char *name)
 {
-    int code = weiri_tube_find(&store->writer, name, ret_tube);
-    if (code == SQLITE_DONE) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name));
-        *ret_tube = sqlite3_last_insert_rowid(store->writer.db);
+    int64_t tube;
+    if (weiri_tube_find(&store->writer, name, &tube)) {
+        return tube;
     }
-    return code;
+    weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name));
+    return sqlite3_last_insert_rowid(store->writer.db);
 }
 
-int weiri_tube_last(struct weiri_store *store, int64_t tube, int64_t *ret_last_ns)
+int64_t weiri_tube_last(struct weiri_store *store, int64_t tube)
 {
-    int code =
-        weiri_sql_number(&store->writer, WEIRI_SQL_LAST_RUN, WEIRI_VALUES(tube), ret_last_ns);
-    return weiri_sql_fail(&store->writer, code == SQLITE_DONE ? SQLITE_CORRUPT : code);
+    int64_t last;
+    if (!weiri_sql_find(&store->writer, WEIRI_SQL_LAST_RUN, WEIRI_VALUES(tube), &last)) {
+        weiri_sql_fail(&store->writer, SQLITE_CORRUPT);
+    }
+    return last;
 }
 
-int weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns,
-                     int64_t *ret_until_ns)
+int64_t weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns)
 {
-    int64_t until = 0;
-    int code = weiri_sql_number(connection, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
-    *ret_until_ns = code == SQLITE_OK && until > now_ns ? until : 0;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    int64_t until;
+    weiri_sql_find(connection, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
+    return until > now_ns ? until : 0;
 }
 
-int weiri_row_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row)
+void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+                    struct weiri_job_row *ret_row)
 {
     int64_t state = sqlite3_column_int64(statement, 2);
     int64_t attempts = sqlite3_column_int64(statement, 5);
@@ -69,33 +70,35 @@ int weiri_row_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row)
     if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
         row.progress > 100) {
-        return SQLITE_CORRUPT;
+        weiri_sql_fail(connection, SQLITE_CORRUPT);
+        return;
     }
     row.facts.state = (enum weir_job_state)state;
     row.facts.attempts = (uint32_t)attempts;
     row.facts.token = (uint64_t)token;
     *ret_row = row;
-    return SQLITE_OK;
 }
 
-int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row)
+bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row)
 {
+    struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_LOAD, WEIRI_VALUES(number), &statement);
-    int read = code == SQLITE_ROW ? weiri_row_read(statement, ret_row) : SQLITE_OK;
-    (void)weiri_sql_end(statement, code);
-    weiri_sql_fail(&store->writer, read);
-    return read == SQLITE_OK ? code : read;
+    if (!weiri_sql_first(writer, WEIRI_SQL_LOAD, WEIRI_VALUES(number), &statement)) {
+        return false;
+    }
+    weiri_row_read(writer, statement, ret_row);
+    weiri_sql_leave(statement);
+    return writer->code == SQLITE_OK;
 }
 
-int weiri_row_add(struct weiri_store *store, const struct weiri_put *put, struct weiri_job_row *row)
+void weiri_row_add(struct weiri_store *store, const struct weiri_put *put,
+                   struct weiri_job_row *row)
 {
-    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
-                             WEIRI_VALUES(row->tube, (int64_t)row->facts.state, row->priority,
-                                          row->facts.run_at_ns, row->facts.ttr_ns,
-                                          row->created_ns WEIRI_WORDS_OF_PUT));
+    weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
+                  WEIRI_VALUES(row->tube, (int64_t)row->facts.state, row->priority,
+                               row->facts.run_at_ns, row->facts.ttr_ns,
+                               row->created_ns WEIRI_WORDS_OF_PUT));
     row->number = sqlite3_last_insert_rowid(store->writer.db);
-    return code;
 }
 
 /* A number, or NULL, which leaves the column as it was. */
@@ -104,24 +107,25 @@ static struct weiri_value int_where(bool is_set, int64_t number)
     return is_set ? weiri_int(number) : weiri_null();
 }
 
-static int save(struct weiri_store *store, const struct weiri_job_row *row,
-                const struct weiri_effects *effects)
+static void save(struct weiri_store *store, const struct weiri_job_row *row,
+                 const struct weiri_effects *effects)
 {
     const struct weiri_job_facts *facts = &row->facts;
-    return weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
-                         WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
-                                      facts->lease_ns, (int64_t)facts->token,
-                                      int_where(effects->is_started, row->owner),
-                                      weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
-                                      int_where(effects->is_started, row->started_ns),
-                                      int_where(row->progress >= 0, row->progress)));
+    weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
+                  WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
+                               facts->lease_ns, (int64_t)facts->token,
+                               int_where(effects->is_started, row->owner),
+                               weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
+                               int_where(effects->is_started, row->started_ns),
+                               int_where(row->progress >= 0, row->progress)));
 }
 
-static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)
+static void turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)
 {
-    int code = tally->tube == tube ? SQLITE_OK : weiri_tally_flush(store, tally);
+    if (tally->tube != tube) {
+        weiri_tally_flush(store, tally);
+    }
     tally->tube = tube;
-    return code;
 }
 
 /* The earlier of two times; 0: none. */
@@ -141,9 +145,9 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
     tally->lease_ns = earlier(tally->lease_ns, effects->lease_ends_ns);
 }
 
-int weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
-                    const struct weiri_job_row *row, enum weiri_write write,
-                    const struct weiri_effects *effects, struct weiri_now now)
+void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
+                     const struct weiri_job_row *row, enum weiri_write write,
+                     const struct weiri_effects *effects, struct weiri_now now)
 {
     bool is_deleted = write == WEIRI_DELETE;
     bool is_saved = write == WEIRI_UPDATE && effects->key != WEIRI_KEY_AGAIN;
@@ -159,70 +163,61 @@ int weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         {effects->key == WEIRI_KEY_THROTTLED, WEIRI_SQL_KEEP_KEY},
     };
     if (write == WEIRI_NOTHING) {
-        return store->writer.code;
+        return;
     }
-    int code = turn_to(store, tally, row->tube);
+    turn_to(store, tally, row->tube);
     tally->counts[effects->from]--;
     tally->counts[effects->to]++;
     add_up(tally, effects);
-    if (code == SQLITE_OK && is_saved) {
-        code = save(store, row, effects);
+    if (is_saved) {
+        save(store, row, effects);
     }
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == SQLITE_OK; i++) {
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         if (steps[i].is_needed) {
-            code = weiri_sql_run(&store->writer, steps[i].which, WEIRI_VALUES(row->number));
+            weiri_sql_run(&store->writer, steps[i].which, WEIRI_VALUES(row->number));
         }
     }
-    if (code == SQLITE_OK && effects->kept.outcome != 0) {
-        code = weiri_attempt_add(store, row->number, &effects->kept, now.wall_ns);
+    if (effects->kept.outcome != 0) {
+        weiri_attempt_add(store, row->number, &effects->kept, now.wall_ns);
     }
-    return code == SQLITE_OK && effects->burial != WEIR_OK
-               ? weiri_burials_add(store, row->number, &row->facts, effects->burial,
-                                   effects->reason)
-               : code;
+    if (effects->burial != WEIR_OK) {
+        weiri_burials_add(store, row->number, &row->facts, effects->burial, effects->reason);
+    }
 }
 
-int weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
-                     struct weiri_job_row *row, const struct weiri_job_step *step,
-                     struct weiri_now now, const char *reason, enum weir_status *ret_status)
+void weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
+                      struct weiri_job_row *row, const struct weiri_job_step *step,
+                      struct weiri_now now, const char *reason, enum weir_status *ret_status)
 {
     struct weiri_effects effects;
     enum weiri_write write = weiri_decide_change(row, step, reason, now, &effects);
     *ret_status = effects.status;
-    return weiri_row_write(store, tally, row, write, &effects, now);
+    weiri_row_write(store, tally, row, write, &effects, now);
 }
 
-int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
-                     struct weiri_job_row *row, int64_t tube, struct weiri_now now,
-                     enum weir_status *ret_status)
+void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
+                      struct weiri_job_row *row, int64_t tube, struct weiri_now now,
+                      enum weir_status *ret_status)
 {
     int64_t old = row->tube;
     int64_t ignored;
     struct weiri_effects effects;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_TAKEN_IN_TUBE,
-                                WEIRI_VALUES(row->number, tube, now.wall_ns), &ignored);
-    if (code != SQLITE_OK && code != SQLITE_DONE) {
-        return code;
-    }
-    enum weiri_write write = weiri_decide_refile(row, tube, code == SQLITE_OK, &effects);
+    bool is_taken = weiri_sql_find(&store->writer, WEIRI_SQL_TAKEN_IN_TUBE,
+                                   WEIRI_VALUES(row->number, tube, now.wall_ns), &ignored);
+    enum weiri_write write = weiri_decide_refile(row, tube, is_taken, &effects);
     *ret_status = effects.status;
     if (write == WEIRI_NOTHING) {
-        return store->writer.code;
+        return;
     }
-    code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
-    if (code == SQLITE_OK && row->key.is_there) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, WEIRI_VALUES(row->number, tube));
+    weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
+    if (row->key.is_there) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, WEIRI_VALUES(row->number, tube));
     }
-    if (code == SQLITE_OK) {
-        code = turn_to(store, from, old);
-    }
-    if (code == SQLITE_OK) {
-        code = turn_to(store, to, tube);
-    }
+    turn_to(store, from, old);
+    turn_to(store, to, tube);
     from->counts[effects.from]--;
     to->counts[effects.to]++;
     add_up(to, &effects);
-    return code;
 }
 
 /* Rows are read before the first is written, since a statement must not walk an index that changes.
@@ -247,63 +242,54 @@ static bool is_kept(struct weiri_store *store, const struct weiri_job_row *row)
 }
 
 /* Of an event that the statement selected the row for; a damaged index may be wrong. */
-static int change_row(struct weiri_store *store, struct weiri_tally *tally,
-                      struct weiri_job_row *row, const struct weiri_job_step *step,
-                      struct weiri_now now, const struct weiri_tube_record *record)
+static void change_row(struct weiri_store *store, struct weiri_tally *tally,
+                       struct weiri_job_row *row, const struct weiri_job_step *step,
+                       struct weiri_now now, const struct weiri_tube_record *record)
 {
     struct weiri_effects effects;
     enum weiri_write write = step->event == WEIRI_JOB_EXPIRE
                                  ? weiri_decide_expire(row, step->attempts_max, is_kept(store, row),
                                                        record, now, &effects)
                                  : weiri_decide_change(row, step, NULL, now, &effects);
-    return write == WEIRI_NOTHING ? weiri_sql_fail(&store->writer, SQLITE_CORRUPT)
-                                  : weiri_row_write(store, tally, row, write, &effects, now);
+    weiri_sql_fail(&store->writer, write == WEIRI_NOTHING ? SQLITE_CORRUPT : SQLITE_OK);
+    weiri_row_write(store, tally, row, write, &effects, now);
 }
 
-int weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                      int64_t tube, int64_t until_ns, size_t limit,
-                      const struct weiri_job_step *step, struct weiri_now now,
-                      const struct weiri_tube_record *record, size_t *ret_count)
+size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
+                         int64_t tube, int64_t until_ns, size_t limit,
+                         const struct weiri_job_step *step, struct weiri_now now,
+                         const struct weiri_tube_record *record)
 {
     limit = limit < ROWS_MAX ? limit : ROWS_MAX;
     struct weiri_job_row rows[ROWS_MAX];
+    struct weiri_connection *writer = &store->writer;
     size_t count = 0;
     sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, which, WEIRI_VALUES(tube, until_ns, (int64_t)limit),
-                               &statement);
-    while (code == SQLITE_ROW && count < ROWS_MAX) {
-        code = weiri_row_read(statement, &rows[count]);
-        if (code == SQLITE_OK) {
-            count++;
-            code = sqlite3_step(statement);
-        }
+    bool is =
+        weiri_sql_first(writer, which, WEIRI_VALUES(tube, until_ns, (int64_t)limit), &statement);
+    for (; is && count < ROWS_MAX; is = weiri_sql_next(writer, statement)) {
+        weiri_row_read(writer, statement, &rows[count++]);
     }
-    code = weiri_sql_fail(&store->writer, weiri_sql_end(statement, code));
-    *ret_count = count;
-    for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
-        code = change_row(store, tally, &rows[i], step, now, record);
+    weiri_sql_leave(statement);
+    for (size_t i = 0; i < count && writer->code == SQLITE_OK; i++) {
+        change_row(store, tally, &rows[i], step, now, record);
     }
-    return code;
+    return count;
 }
 
 /* Whether the waiters of the tube must be woken: for a ready job, and for one that may become ready
  * before they wake by themselves. That is a delayed job that is now the first, or one whose
  * reservation may end before their sleep does. */
-static int concerns_waiters(struct weiri_store *store, const struct weiri_tally *tally,
-                            bool *ret_is_concerned)
+static bool concerns_waiters(struct weiri_store *store, const struct weiri_tally *tally)
 {
-    *ret_is_concerned =
-        tally->has_ready ||
-        (tally->lease_ns != 0 &&
-         tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS));
-    if (*ret_is_concerned || tally->delayed_ns == 0) {
-        return store->writer.code;
-    }
-    int64_t first = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tally->tube),
-                                &first);
-    *ret_is_concerned = code == SQLITE_OK && tally->delayed_ns <= first;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    int64_t first;
+    return tally->has_ready ||
+           (tally->lease_ns != 0 &&
+            tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS)) ||
+           (tally->delayed_ns != 0 &&
+            weiri_sql_find(&store->writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tally->tube),
+                           &first) &&
+            tally->delayed_ns <= first);
 }
 
 static bool has_changes(const struct weiri_tally *tally)
@@ -316,43 +302,41 @@ static bool has_changes(const struct weiri_tally *tally)
     return has;
 }
 
-int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
+static void count(struct weiri_store *store, const struct weiri_tally *tally, bool is_concerned)
 {
-    bool is_concerned;
-    int code = concerns_waiters(store, tally, &is_concerned);
-    if (code != SQLITE_OK) {
-        return code;
-    }
-    /* A delayed job that is brought forward changes no count. */
-    if (!is_concerned && !has_changes(tally)) {
-        *tally = (struct weiri_tally){0};
-        return store->writer.code;
-    }
+    struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
-    code = weiri_sql_start(
-        &store->writer, WEIRI_SQL_COUNT,
-        WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED], tally->counts[WEIR_JOB_READY],
-                     tally->counts[WEIR_JOB_RESERVED], tally->counts[WEIR_JOB_BURIED], tally->put,
-                     tally->done, tally->retried, tally->expired, tally->last_ns),
-        &statement);
-    if (code == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(statement, 0);
-        code = name == NULL ? SQLITE_NOMEM : code;
-        if (name != NULL && is_concerned) {
-            weiri_write_notify(store, name, false);
-        }
-        if (name != NULL && sqlite3_column_int64(statement, 1) == 0) {
-            weiri_write_notify(store, name, true);
-        }
-    } else if (code == SQLITE_DONE) {
-        code = SQLITE_CORRUPT; /* a job without its tube */
+    if (!weiri_sql_first(writer, WEIRI_SQL_COUNT,
+                         WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED],
+                                      tally->counts[WEIR_JOB_READY],
+                                      tally->counts[WEIR_JOB_RESERVED],
+                                      tally->counts[WEIR_JOB_BURIED], tally->put, tally->done,
+                                      tally->retried, tally->expired, tally->last_ns),
+                         &statement)) {
+        weiri_sql_fail(writer, SQLITE_CORRUPT); /* a job without its tube */
+        return;
     }
-    code = weiri_sql_fail(&store->writer, weiri_sql_end(statement, code));
+    const char *name = (const char *)sqlite3_column_text(statement, 0);
+    weiri_sql_fail(writer, name == NULL ? SQLITE_NOMEM : SQLITE_OK);
+    if (name != NULL && is_concerned) {
+        weiri_write_notify(store, name, false);
+    }
+    if (name != NULL && sqlite3_column_int64(statement, 1) == 0) {
+        weiri_write_notify(store, name, true);
+    }
+    weiri_sql_leave(statement);
     int64_t archived = tally->counts[WEIR_JOB_ARCHIVED];
-    if (code == SQLITE_OK && archived != 0) {
-        code = weiri_sql_run(&store->writer, WEIRI_SQL_COUNT_ARCHIVED,
-                             WEIRI_VALUES(tally->tube, archived));
+    if (archived != 0) {
+        weiri_sql_run(writer, WEIRI_SQL_COUNT_ARCHIVED, WEIRI_VALUES(tally->tube, archived));
+    }
+}
+
+void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
+{
+    bool is_concerned = concerns_waiters(store, tally);
+    /* A delayed job that is brought forward changes no count. */
+    if (is_concerned || has_changes(tally)) {
+        count(store, tally, is_concerned);
     }
     *tally = (struct weiri_tally){0};
-    return code;
 }

@@ -7,8 +7,8 @@
 #include "jobs/sqlite/store.h"
 
 /* Jobs inside a transaction: a row is read with its key, jobs/core/job.h decides what becomes of
- * it, and it is written back with what follows, while the tube's counts are added up. All functions
- * return SQLite's codes. */
+ * it, and it is written back with what follows, while the tube's counts are added up. What fails
+ * sticks to the connection (connection.h). */
 
 /* What a transaction changes about one tube, added up until it is written. Starts all zero. */
 struct weiri_tally {
@@ -27,65 +27,65 @@ struct weiri_tally {
 /* The time of the store's clocks. */
 struct weiri_now weiri_store_times(const struct weiri_store *store);
 
-/* The number of a tube. SQLITE_OK: found; SQLITE_DONE: it never had a job or a schedule. */
-int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
+/* Finds the number of a tube; 0 where it never had a job or a schedule. */
+bool weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
 
-/* Finds a tube, or adds it, inside a transaction. */
-int weiri_tube_add(struct weiri_store *store, const char *name, int64_t *ret_tube);
+/* The number of a tube, which is added, inside a transaction, if it is not there. */
+int64_t weiri_tube_add(struct weiri_store *store, const char *name);
 
-/* Finds the latest run time of the tube's jobs that were put to run at once. */
-int weiri_tube_last(struct weiri_store *store, int64_t tube, int64_t *ret_last_ns);
+/* The latest run time of the tube's jobs that were put to run at once. */
+int64_t weiri_tube_last(struct weiri_store *store, int64_t tube);
 
-/* Finds when the pause of a tube ends; 0: it is not paused. */
-int weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns,
-                     int64_t *ret_until_ns);
+/* When the pause of a tube ends; 0: it is not paused. */
+int64_t weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns);
 
-/* Reads the columns WEIRI_SQL_JOB of a statement's row, but for the texts. SQLITE_CORRUPT: they are
- * invalid. */
-int weiri_row_read(sqlite3_stmt *statement, struct weiri_job_row *ret_row);
+/* Reads the columns WEIRI_SQL_JOB of a statement's row, but for the texts. */
+void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+                    struct weiri_job_row *ret_row);
 
-/* SQLITE_ROW: found; SQLITE_DONE: no such job. */
-int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row);
+/* Whether there is such a job. */
+bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row);
 
 /* Writes a row that was made for a put, and gives it its number. */
-int weiri_row_add(struct weiri_store *store, const struct weiri_put *put,
-                  struct weiri_job_row *row);
+void weiri_row_add(struct weiri_store *store, const struct weiri_put *put,
+                   struct weiri_job_row *row);
 
 /* Does what was decided about a row; of a put all but what comes from the put itself. */
-int weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
-                    const struct weiri_job_row *row, enum weiri_write write,
-                    const struct weiri_effects *effects, struct weiri_now now);
+void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
+                     const struct weiri_job_row *row, enum weiri_write write,
+                     const struct weiri_effects *effects, struct weiri_now now);
 
 /* Applies an event that is no holder's. reason NULL: as it was. ret_status is that of
  * weiri_decide_change(). */
-int weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
-                     struct weiri_job_row *row, const struct weiri_job_step *step,
-                     struct weiri_now now, const char *reason, enum weir_status *ret_status);
+void weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
+                      struct weiri_job_row *row, const struct weiri_job_step *step,
+                      struct weiri_now now, const char *reason, enum weir_status *ret_status);
 
 /* Moves a row to another tube. from and to are different tallies. ret_status is that of
  * weiri_decide_refile(). */
-int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
-                     struct weiri_job_row *row, int64_t tube, struct weiri_now now,
-                     enum weir_status *ret_status);
+void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
+                      struct weiri_job_row *row, int64_t tube, struct weiri_now now,
+                      enum weir_status *ret_status);
 
 /* Applies an event to at most limit rows of a statement, which selects them by tube and time.
- * ret_count may be less than there are, and is 0 when there are no more. After the event the
- * statement must no longer select the rows. record: of the tube, at the end of leases. */
-int weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                      int64_t tube, int64_t until_ns, size_t limit,
-                      const struct weiri_job_step *step, struct weiri_now now,
-                      const struct weiri_tube_record *record, size_t *ret_count);
+ * Returns their number, which may be less than there are, and is 0 when there are no more. After
+ * the event the statement must no longer select the rows. record: of the tube, at the end of
+ * leases. */
+size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
+                         int64_t tube, int64_t until_ns, size_t limit,
+                         const struct weiri_job_step *step, struct weiri_now now,
+                         const struct weiri_tube_record *record);
 
 /* The attempts of jobs that failed. A row is written in the transaction that settles the run, or
  * that takes the job back after its lease ended, and is removed with the job. */
 
 /* Adds the attempt that has just ended: the job's row has its start, its owner and its reason. On a
- * full disk it adds nothing, since settlements must need no space. Returns SQLite's codes. */
-int weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
-                      int64_t now_ns);
+ * full disk it adds nothing, since settlements must need no space. */
+void weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
+                       int64_t now_ns);
 
 /* Writes the counts, and notifies the channels of tubes with news for waiters. The tally is zero
  * then. */
-int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally);
+void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally);
 
 #endif

@@ -126,8 +126,7 @@ static bool make_plan(struct weiri_store *store, struct schedule_row *row,
 static bool is_running(struct weiri_store *store, int64_t job)
 {
     struct weiri_job_row row;
-    return job != 0 && weiri_row_load(store, job, &row) == SQLITE_ROW &&
-           row.facts.state < WEIR_JOB_BURIED;
+    return job != 0 && weiri_row_load(store, job, &row) && row.facts.state < WEIR_JOB_BURIED;
 }
 
 static void fire(struct weiri_store *store, struct weiri_tally *tally,
@@ -169,8 +168,8 @@ static bool fire_next(struct weiri_store *store, struct weiri_tally *tally, int6
     return true;
 }
 
-int weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                         int64_t now_ns, bool *ret_has_more)
+bool weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                          int64_t now_ns)
 {
     uint64_t total = 0;
     bool is_due = !store->is_full;
@@ -179,19 +178,17 @@ int weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, i
         is_due = fire_next(store, tally, tube, now_ns, &count);
         total += count;
     }
-    *ret_has_more = is_due;
-    return store->writer.code;
+    return is_due;
 }
 
-int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_next_ns)
+int64_t weiri_schedules_next(struct weiri_store *store, int64_t tube)
 {
     int64_t next = 0;
     if (!weiri_sql_find(&store->writer, WEIRI_SQL_FIRST_FIRING, WEIRI_VALUES(tube), &next)) {
         next = WEIR_FOREVER;
     }
     int64_t later = weiri_time_add(weiri_store_now(store), FULL_WAIT_NS);
-    *ret_next_ns = store->is_full && next < later ? later : next;
-    return store->writer.code;
+    return store->is_full && next < later ? later : next;
 }
 
 /* --- changing --- */
@@ -212,9 +209,8 @@ static void put_schedule(struct weiri_store *store, const struct weiri_edit *edi
 {
     const struct weir_job_schedule_options *options = edit->schedule;
     struct schedule_row row = {.number = 0};
-    int64_t tube = 0;
     weiri_space_check_put(store);
-    weiri_tube_add(store, options->tube, &tube);
+    int64_t tube = weiri_tube_add(store, options->tube);
     bool is_there = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
     int64_t next = weiri_firing_of_put(edit->plan, options, is_there ? &row.options : NULL,
                                        row.next_ns, weiri_store_now(store));
@@ -244,10 +240,8 @@ static void run_now(struct weiri_store *store, const struct schedule_row *row, i
     struct weiri_tally tally = {.tube = row->tube};
     struct weiri_job_row job = {.number = 0};
     int64_t now = weiri_store_now(store);
-    int64_t last = 0;
     weiri_space_check_put(store);
-    weiri_tube_last(store, row->tube, &last);
-    put_job(store, &tally, row, now, last, now, &job);
+    put_job(store, &tally, row, now, weiri_tube_last(store, row->tube), now, &job);
     tally.last_ns = job.facts.run_at_ns;
     *ret_job = job.number;
     weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
@@ -276,17 +270,16 @@ static void change(struct weiri_store *store, struct weiri_edit_request *request
     }
 }
 
-int weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
+void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     const struct weiri_edit *edit = request->edit;
     struct schedule_row row = {.number = 0};
     if (edit->kind == WEIRI_SCHEDULE_PUT) {
         put_schedule(store, edit);
-        return store->writer.code;
+        return;
     }
     request->is_known = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
     if (request->is_known) {
         change(store, request, &row);
     }
-    return store->writer.code;
 }

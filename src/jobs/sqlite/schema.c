@@ -449,10 +449,9 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t fl
 enum weir_status weiri_schema_check(struct weiri_connection *connection, const char *path,
                                     uint32_t flags, struct weir_error *ret_error)
 {
-    int64_t user_version = 0; /* as of now, the log included: the header may have an older one */
-    int code = weiri_sql_number(connection, WEIRI_SQL_USER_VERSION, NULL, &user_version);
-    if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, connection->db, code, path);
+    int64_t user_version; /* as of now, the log included: the header may have an older one */
+    if (!weiri_sql_find(connection, WEIRI_SQL_USER_VERSION, NULL, &user_version)) {
+        return weiri_sqlite_fail(ret_error, connection->db, weiri_sql_forget(connection), path);
     }
     enum weir_status status = check_version(path, (int)user_version, ret_error);
     return status == WEIR_OK ? check_objects(connection->db, path, flags, ret_error) : status;

@@ -18,10 +18,10 @@ static struct jobs_wall wall = {JOBS_WALL_START};
 
 /* --- the control word --- */
 
-static int tell(struct weiri_store *store, void *ret_code)
+static void tell(struct weiri_store *store, void *ret_code)
 {
     weiri_write_tell_holders(store);
-    return *(const int *)ret_code;
+    weiri_sql_fail(&store->writer, *(const int *)ret_code);
 }
 
 TEST(control_word, "a commit that concerns holders raises the control word in all processes, one "

@@ -13,28 +13,28 @@ bool weiri_space_has_reserve(struct weiri_store *store)
     return weiri_errno_status(error) != WEIR_ENOSPACE;
 }
 
-int weiri_space_check_put(struct weiri_store *store)
+void weiri_space_check_put(struct weiri_store *store)
 {
     store->is_putting = true;
-    return weiri_sql_fail(&store->writer, weiri_space_has_reserve(store) ? SQLITE_OK : SQLITE_FULL);
+    weiri_sql_fail(&store->writer, weiri_space_has_reserve(store) ? SQLITE_OK : SQLITE_FULL);
 }
 
-int weiri_space_claim(struct weiri_store *store)
+void weiri_space_claim(struct weiri_store *store)
 {
     struct weiri_connection *writer = &store->writer;
     int64_t pages = 0;
     if (!weiri_sql_find(writer, WEIRI_SQL_PAGE_COUNT, NULL, &pages)) {
-        return writer->code;
+        return;
     }
     sqlite3_int64 size = pages * WEIRI_PAGE_SIZE;
     int code = sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_SIZE_HINT, &size);
     if (code == SQLITE_OK || code == SQLITE_NOTFOUND) {
-        return SQLITE_OK;
+        return;
     }
     /* SQLite keeps no error number where it was built with posix_fallocate(). */
     int error = weiri_sqlite_errno(writer->db, SQLITE_FCNTL_FILE_POINTER);
     bool is_full = error == 0 || weiri_errno_status(error) == WEIR_ENOSPACE;
-    return weiri_sql_fail(writer, is_full ? SQLITE_FULL : code);
+    weiri_sql_fail(writer, is_full ? SQLITE_FULL : code);
 }
 
 void weiri_space_set_chunk(sqlite3 *db, int size)

@@ -18,10 +18,10 @@
 bool weiri_space_has_reserve(struct weiri_store *store);
 
 /* Called in the transaction of a put. SQLITE_FULL: there is no reserve, and no space for one. */
-int weiri_space_check_put(struct weiri_store *store);
+void weiri_space_check_put(struct weiri_store *store);
 
 /* Called before the commit: allocates the space of the pages that the transaction added. */
-int weiri_space_claim(struct weiri_store *store);
+void weiri_space_claim(struct weiri_store *store);
 
 /* SQLite extends the file by multiples of this. Larger ones save calls, smaller ones space. */
 #define WEIRI_CHUNK_SIZE (64 << 10)

@@ -35,25 +35,25 @@ enum {
 
 #define STAMPS (1 << WEIRI_STAMP_BITS)
 
-int weiri_stamp_load(struct weiri_store *store)
+void weiri_stamp_load(struct weiri_store *store)
 {
     int64_t user_version = 0;
     if (weiri_sql_find(&store->writer, WEIRI_SQL_USER_VERSION, NULL, &user_version)) {
         store->stamp = (uint32_t)weiri_schema_stamp_of((int)user_version);
     }
-    return store->writer.code;
 }
 
-int weiri_stamp_advance(struct weiri_store *store)
+void weiri_stamp_advance(struct weiri_store *store)
 {
     char pragma[64];
-    if (weiri_stamp_load(store) != SQLITE_OK) {
-        return store->writer.code;
+    weiri_stamp_load(store);
+    if (store->writer.code != SQLITE_OK) {
+        return;
     }
     store->stamp = (store->stamp + 1) & (STAMPS - 1);
     (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)store->stamp));
-    return weiri_sql_fail(&store->writer, sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL));
+    weiri_sql_fail(&store->writer, sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL));
 }
 
 void weiri_stamp_note(struct weiri_store *store)
@@ -71,7 +71,8 @@ static int distance(uint32_t from, uint32_t to)
 void weiri_stamp_forget(struct weiri_store *store)
 {
     uint32_t noted = weiri_lock_file_noted(store->lock_file.fd);
-    if (weiri_stamp_load(store) == SQLITE_OK && distance(store->stamp, noted) > 0) {
+    weiri_stamp_load(store);
+    if (weiri_sql_forget(&store->writer) == SQLITE_OK && distance(store->stamp, noted) > 0) {
         weiri_lock_file_note(&store->lock_file, 0);
     }
 }

@@ -15,8 +15,8 @@
  * file; and it would not miss a log that was removed. */
 
 /* Called in a transaction that is about to be committed: with changes, or without. */
-int weiri_stamp_advance(struct weiri_store *store);
-int weiri_stamp_load(struct weiri_store *store);
+void weiri_stamp_advance(struct weiri_store *store);
+void weiri_stamp_load(struct weiri_store *store);
 /* Called after a flush that began after such a transaction. */
 void weiri_stamp_note(struct weiri_store *store);
 

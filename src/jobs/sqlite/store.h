@@ -121,10 +121,9 @@ void weiri_number_format(int64_t number, struct weir_job_id *ret_id);
  * If a transaction of several requests fails, each is run again alone, so that a request that
  * cannot succeed makes no other fail. */
 
-/* Changes the database inside a transaction. Returns one of SQLite's codes; any but SQLITE_OK
- * undoes the transaction. The function may be called again after that, so it first resets its
- * results. */
-typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
+/* Changes the database inside a transaction. A failure, which sticks to the writer, undoes the
+ * transaction. The function may be called again after that, so it first resets its results. */
+typedef void weiri_commit_fn(struct weiri_store *store, void *arg);
 
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
                                              void *arg, struct weir_error *ret_error);
@@ -140,8 +139,8 @@ struct weiri_edit_request {
     enum weir_status status; /* whether the change was refused */
     struct weir_error error; /* why */
 };
-int weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request);
-int weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request);
+void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request);
+void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request);
 
 /* Jobs that the store itself buries in a transaction. */
 struct weiri_burials {
@@ -150,9 +149,9 @@ struct weiri_burials {
 };
 
 /* Adds one to the request that runs, if that wants them. status: why. */
-int weiri_burials_add(struct weiri_store *store, int64_t number,
-                      const struct weiri_job_facts *facts, enum weir_status status,
-                      const char *reason);
+void weiri_burials_add(struct weiri_store *store, int64_t number,
+                       const struct weiri_job_facts *facts, enum weir_status status,
+                       const char *reason);
 
 /* The operations: functions of struct weiri_broker_ops, and parts of them. */
 WEIRI_OP(put, weiri_store_put);

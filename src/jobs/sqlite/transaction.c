@@ -175,7 +175,8 @@ static enum weir_status begin(struct transaction *transaction, struct weir_error
             weiri_error_clear(ret_error);
             return WEIR_OK;
         }
-        status = weiri_write_end(store, code, false, ret_error, &transaction->remark);
+        weiri_sql_fail(&store->writer, code);
+        status = weiri_write_end(store, false, ret_error, &transaction->remark);
         weiri_lock_file_unlock(&store->lock_file);
         if (status == WEIR_ETIMEDOUT && weiri_monotonic_now() < limit) {
             (void)poll(NULL, 0, 10); /* ms: nothing notifies of the end of a plain writer */
@@ -246,8 +247,8 @@ static enum weir_status put(struct transaction *transaction, const struct weiri_
     if (request.numbers == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    int code = weiri_put_run_whole(store, &request);
-    (void)weiri_sql_forget(&store->writer); /* what the program does next may succeed */
+    weiri_put_run_whole(store, &request);
+    int code = weiri_sql_forget(&store->writer); /* what the program does next may succeed */
     status = code == SQLITE_OK ? weiri_put_finish(&request, ret_ids, ret_error)
                                : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
     weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));
@@ -273,7 +274,7 @@ static enum weir_status commit(struct transaction *transaction, struct weir_erro
         rollback(transaction);
         return status;
     }
-    status = weiri_write_end(store, SQLITE_OK, true, ret_error, remark);
+    status = weiri_write_end(store, true, ret_error, remark);
     if (status == WEIR_OK) {
         weiri_write_checkpoint_if_due(store, remark);
     }

@@ -264,7 +264,7 @@ int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *con
     return code;
 }
 
-enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_lasting,
+enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
                                  struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
     struct weiri_connection *writer = &store->writer;
@@ -272,7 +272,6 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
      * other: what its answer rests on may be of a process that has not flushed it yet, and may be
      * killed before it does. */
     bool is_writing = sqlite3_total_changes(writer->db) != store->changes_before;
-    (void)weiri_sql_fail(writer, code);
     if (is_writing) {
         weiri_stamp_advance(store);
         weiri_space_claim(store);
@@ -280,7 +279,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
         weiri_stamp_load(store);
     }
     bool is_committing = writer->code == SQLITE_OK;
-    code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
+    int code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
     if (code == SQLITE_OK) {
         store->transactions++;
         bool is_full = store->config->durability == WEIR_DURABILITY_FULL;

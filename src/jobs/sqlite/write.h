@@ -38,11 +38,11 @@ int weiri_write_begin(struct weiri_store *store);
 void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness);
 /* Called inside: has those who have reserved jobs renew them after the commit. */
 void weiri_write_tell_holders(struct weiri_store *store);
-/* Commits, or rolls back where code or the commit is a failure. is_lasting: its answer
+/* Commits, or rolls back where the transaction or the commit has failed. is_lasting: its answer
  * needs a flush. On failure ret_error says why, and nothing has changed, unless a write failed:
  * then the state is unknown, and the store has failed. */
-WEIR_NODISCARD enum weir_status weiri_write_end(struct weiri_store *store, int code,
-                                                bool is_lasting, struct weir_error *ret_error,
+WEIR_NODISCARD enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
+                                                struct weir_error *ret_error,
                                                 struct weiri_remark *ret_remark);
 
 /* Rolls back where a transaction is open. On failure it stays open, and the store has failed: to
