@@ -94,6 +94,9 @@ struct weir_job {
     int64_t started_ns;  /**< Of a look at a store's reserved job: when its run began; else 0. */
     int32_t progress;    /**< The same: what its handler told last; -1: nothing. */
     uint32_t verdict;    /**< The same: it is asked to end, by this enum weir_verdict; else 0. */
+    uint32_t is_suspect; /**< Of an SQLite store: 1: its last runs ended with their worker, so that
+                              a broker reserves one such job in a minute, and beside no other one
+                              in its last attempt; else 0. */
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */
     const char *group;   /**< Of an SQLite store: its group; NULL: none. */

@@ -36,6 +36,7 @@ struct ref_job {
     int64_t run_at, ttr, lease;
     uint64_t token;
     uint32_t attempts;
+    uint32_t lost; /* weight of the runs in a row that were lost */
     int progress;
     char reason[WEIR_REASON_SIZE];
     bool was_kicked;

@@ -315,13 +315,6 @@ static inline enum weir_status ref_change(struct reference *world, struct ref_jo
         }
         ref_end(world, job);
         return WEIR_OK;
-    case WEIRI_JOB_KICK:
-        if (job->state != WEIR_JOB_BURIED) {
-            return WEIR_ESTATE;
-        }
-        job->state = WEIR_JOB_READY;
-        job->was_kicked = true;
-        break;
     case WEIRI_JOB_SET_ASIDE:
         if (!waits) {
             return WEIR_ESTATE;
@@ -339,6 +332,32 @@ static inline enum weir_status ref_change(struct reference *world, struct ref_jo
         break;
     }
     return WEIR_OK;
+}
+
+/* A job is kicked to a slot, or where that has passed, at once. */
+static inline enum weir_status ref_kick(struct reference *world, struct ref_job *job,
+                                        bool takes_buried, bool takes_delayed, int64_t slot)
+{
+    if (job->state == WEIR_JOB_BURIED && takes_buried) {
+        ref_wait(world, job, slot > world->wall ? slot : job->run_at);
+        job->state = slot > world->wall ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
+        job->was_kicked = true;
+        job->lost = 0;
+        return WEIR_OK;
+    }
+    if (job->state == WEIR_JOB_DELAYED && takes_delayed) {
+        int64_t last = world->tubes[job->tube].last;
+        int64_t turn = last > world->wall ? last : world->wall;
+        bool is_at_once = slot <= world->wall;
+        int64_t run_at = is_at_once ? turn : slot;
+        run_at = run_at < job->run_at ? run_at : job->run_at;
+        ref_wait(world, job, run_at);
+        job->state = is_at_once ? WEIR_JOB_READY : job->state;
+        world->tubes[job->tube].last =
+            job->state == WEIR_JOB_READY && run_at > last ? run_at : last;
+        return WEIR_OK;
+    }
+    return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
 }
 
 static inline enum weir_status ref_refile(struct reference *world, struct ref_job *job, int tube)

@@ -39,6 +39,8 @@ enum event {
     SKIPPED,
     REFILED,
     MOVED_AWAY,
+    KICKED,
+    HASTENED,
     SLEPT,
     WOKEN,
     EVENTS
@@ -48,7 +50,7 @@ static const char *const event_names[EVENTS] = {
     "refused",      "unchanged",  "renewed",  "followed", "run again", "throttled",
     "late, buried", "dropped",    "damaged",  "full",     "kept",      "lost",
     "lost, buried", "stale",      "archived", "trimmed",  "fired",     "skipped",
-    "refiled",      "moved away", "slept",    "woken",
+    "refiled",      "moved away", "kicked",   "hastened", "slept",     "woken",
 };
 
 /* What a holder has of its reservation, also after it ended. */

@@ -169,10 +169,14 @@ struct weiri_change {
     const int64_t *run_times_ns;   /* also its run time, */
     const char *listed_in;         /* and its tube */
     size_t count;
-    const char *reason; /* set aside, cancel; NULL: none */
-    int64_t run_at_ns;  /* reschedule */
-    const char *tube;   /* not NULL, with ids: instead of an event the jobs move to this tube */
-    size_t *ret_count;  /* without ids: how many, where it is known; NULL: not told */
+    const char *reason;  /* set aside, cancel; NULL: none */
+    int64_t run_at_ns;   /* reschedule, kick: of the first id; a kick: 0: now */
+    int64_t interval_ns; /* kick: each id so much later than the one before */
+    uint32_t states;     /* kick: of weiri_decide_kick(); with that of a reserved job it is
+                            taken back from a worker that is gone, or if is_forced from any */
+    bool is_forced;
+    const char *tube;  /* not NULL, with ids: instead of an event the jobs move to this tube */
+    size_t *ret_count; /* without ids: how many, where it is known; NULL: not told */
     /* Results, where the call succeeds, or says WEIR_EUNKNOWN: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY
      * (reserved), WEIR_ESTATE (not in a state for the event), WEIR_ECANCELED (cancel: of effects
      * that say is_canceled), WEIR_EUNKNOWN (ret_error says more). */
@@ -188,6 +192,9 @@ struct weiri_reservation {
     int64_t number; /* the backend's: of the job */
     void *backend;  /* what else the backend knows of it; NULL: nothing */
     uint64_t token;
+    bool is_suspect; /* the backend's: weiri_suspects are of those that are */
+    bool is_last;
+    int64_t new_until_ns;    /* on the clock of leases */
     enum weir_status status; /* why the backend buried it; WEIR_ECORRUPT: for its damaged body */
 };
 

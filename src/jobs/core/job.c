@@ -31,6 +31,7 @@ void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struc
         job->progress = row->progress;
         job->verdict = facts.verdict;
     }
+    job->is_suspect = weiri_is_suspect(&facts);
 }
 
 /* Notes what an event made of a row that was in a state. */
@@ -278,6 +279,18 @@ enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct wei
         ret_effects->status = WEIR_EBUSY;
     }
     return write;
+}
+
+enum weiri_write weiri_decide_kick(struct weiri_job_row *row, uint32_t states, int64_t slot_ns,
+                                   const struct weiri_tube_record *tube, struct weiri_now now,
+                                   struct weiri_effects *ret_effects)
+{
+    struct weiri_job_step step = {.event = WEIRI_JOB_KICK, .states = states, .run_at_ns = slot_ns};
+    if (row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns) {
+        now.wall_ns = now.wall_ns < tube->last_ns ? tube->last_ns : now.wall_ns;
+        step.run_at_ns = now.wall_ns; /* it is ready, also before its run time */
+    }
+    return weiri_decide_change(row, &step, NULL, now, ret_effects);
 }
 
 enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bool is_taken,

@@ -196,6 +196,14 @@ enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone,
                                         const struct weiri_tube_record *tube, struct weiri_now now,
                                         struct weiri_effects *ret_effects);
 
+/* A kick: to run at slot_ns, or where that has passed, now. One that was delayed and is ready then
+ * runs as if it was put at once: the tube's last_ns is not before its run time. A slot never puts
+ * off one that is delayed. states are those of jobs that are kicked: buried, delayed; 0: buried.
+ * WEIR_EBUSY: it is reserved; WEIR_ESTATE: it is in another state. */
+enum weiri_write weiri_decide_kick(struct weiri_job_row *row, uint32_t states, int64_t slot_ns,
+                                   const struct weiri_tube_record *tube, struct weiri_now now,
+                                   struct weiri_effects *ret_effects);
+
 /* An event that is no holder's: due, kick, remove, set aside, reschedule. reason NULL: as it was.
  * WEIR_EBUSY: the job is reserved. WEIR_ESTATE: not in a state for the event. */
 enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct weiri_job_step *step,
@@ -224,6 +232,21 @@ enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
                                     const struct weir_tube_policy *change,
                                     struct weir_error *ret_error);
 
+/* The suspects that a process has reserved, in any tube. */
+struct weiri_suspects {
+    bool is_there;
+    bool is_last;      /* one of them has its last attempt */
+    bool is_awaited;   /* one of another tube waits for its last attempt */
+    int64_t new_in_ns; /* so long the newest one is new: in its first minute; 0: none is */
+};
+#define WEIRI_SUSPECT_NEW_NS WEIR_SECONDS(60)
+
+/* Whether the first suspect of a tube may begin: beside those that are not new, so that none takes
+ * another along, and in its last attempt alone, so that none is buried for what another did. One
+ * that has to wait for that lets no other begin before it. */
+bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_job_facts *job,
+                          uint32_t attempts_max);
+
 /* What a tube has after a look that took all that it could. */
 struct weiri_firsts {
     bool has_delayed; /* as the tube counts them */
@@ -235,12 +258,14 @@ struct weiri_firsts {
     int64_t firing_ns;
     bool finds_delayed; /* there is a first one */
     bool finds_reserved;
+    int64_t suspect_in_ns; /* a suspect is left, and may begin then; 0: none is left */
 };
 
 /* In how long to look next (WEIR_FOREVER: nothing is known to come), and whether the
  * tube is empty. Leases count in their own time. WEIR_ECORRUPT: the order lacks jobs that are
- * counted, or has ones that are not. Ready ones may be left where the tube is paused, or where its
- * policy limits groups and some jobs run. */
+ * counted, or has ones that are not. Ready ones may be left where the tube is paused, where its
+ * policy limits groups and some jobs run, and where a suspect waits: for a minute at most, since
+ * who has the others may not tell of their end. */
 enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
                                  const struct weiri_tube_record *tube, struct weiri_now now,
                                  int64_t *ret_next_in_ns, bool *ret_is_empty);

@@ -54,6 +54,14 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
     return write;
 }
 
+bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_job_facts *job,
+                          uint32_t attempts_max)
+{
+    bool is_last = job->attempts + 1 >= attempts_max;
+    return !here->is_last && here->new_in_ns <= 0 &&
+           (is_last ? !here->is_there : !here->is_awaited);
+}
+
 static int64_t time_until(int64_t time_ns, int64_t now_ns)
 {
     return time_ns == WEIR_FOREVER ? time_ns : weiri_time_since(now_ns, time_ns);
@@ -64,7 +72,8 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
                                  int64_t *ret_next_in_ns, bool *ret_is_empty)
 {
     bool is_paused = tube->paused_until_ns > now.wall_ns;
-    bool may_leave = is_paused || (tube->policy.group_limit > 0 && firsts->has_reserved);
+    bool may_leave = is_paused || firsts->suspect_in_ns > 0 ||
+                     (tube->policy.group_limit > 0 && firsts->has_reserved);
     if ((firsts->has_ready && !may_leave) || firsts->has_delayed != firsts->finds_delayed ||
         firsts->has_reserved != firsts->finds_reserved) {
         return WEIR_ECORRUPT;
@@ -72,7 +81,8 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
     int64_t delayed_ns = firsts->finds_delayed ? firsts->delayed_ns : WEIR_FOREVER;
     int64_t lease_in_ns =
         firsts->finds_reserved ? time_until(firsts->lease_ns, now.lease_ns) : WEIR_FOREVER;
-    lease_in_ns = lease_in_ns > 0 ? lease_in_ns : TURN_NS;
+    int64_t turn_in_ns = firsts->suspect_in_ns > 0 ? firsts->suspect_in_ns : WEIR_FOREVER;
+    lease_in_ns = weiri_time_earlier(lease_in_ns > 0 ? lease_in_ns : TURN_NS, turn_in_ns);
     int64_t first_ns = weiri_time_earlier(delayed_ns, firsts->firing_ns);
     first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
     *ret_next_in_ns = weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);

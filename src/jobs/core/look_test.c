@@ -174,6 +174,44 @@ TEST(damaged, "jobs that are counted but not found are damage, and so is the rev
     CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
 }
 
+TEST(suspects, "a suspect begins beside those that are not new; in its last attempt alone")
+{
+    static const struct {
+        struct weiri_suspects here;
+        bool begins;
+        bool begins_last;
+    } rows[] = {
+        {{.is_there = false}, true, true},
+        {{.is_there = true, .new_in_ns = 1}, false, false},
+        {{.is_there = true}, true, false},
+        {{.is_there = true, .is_last = true}, false, false},
+        {{.is_awaited = true}, false, true}, /* one of another tube goes first */
+        {{.is_there = true, .is_awaited = true}, false, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct weiri_job_facts job = {.attempts = 2, .lost = 2};
+        CHECK(weiri_suspect_begins(&rows[i].here, &job, 4) == rows[i].begins);
+        CHECK(weiri_suspect_begins(&rows[i].here, &job, 3) == rows[i].begins_last);
+        CHECK(weiri_suspect_begins(&rows[i].here, &job, 2) == rows[i].begins_last);
+    }
+}
+
+TEST(left_is_no_damage,
+     "a suspect that is left is no damage, and the next look is when it may begin")
+{
+    static const struct weiri_tube_record plain;
+    struct weiri_firsts firsts = {.has_ready = true, .firing_ns = WEIR_FOREVER};
+    int64_t next = 0;
+    bool is_empty = true;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
+    firsts.suspect_in_ns = WEIR_SECONDS(9);
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK(next == WEIR_SECONDS(9) && !is_empty);
+    firsts.firing_ns = WALL + 10;
+    CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_OK);
+    CHECK_INT(next, ==, 10);
+}
+
 TEST(surplus, "archived jobs are too many by number, and too old by age")
 {
     static const struct {

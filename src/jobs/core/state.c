@@ -88,6 +88,25 @@ static enum weir_status renew(struct weiri_job_facts *job, int64_t run_at_ns, in
     return status;
 }
 
+/* One that is buried has passed its run time. Who kicks it says that the cause is mended. */
+static enum weir_status kick(struct weiri_job_facts *job, const struct weiri_job_step *step,
+                             int64_t now_ns)
+{
+    uint32_t states = step->states == 0 ? 1U << WEIR_JOB_BURIED : step->states;
+    bool is_named = (states >> job->state & 1) != 0;
+    bool is_later = step->run_at_ns > now_ns;
+    if (is_named && job->state == WEIR_JOB_DELAYED) {
+        return reschedule(job, weiri_time_earlier(step->run_at_ns, job->run_at_ns), now_ns);
+    }
+    if (!is_named || job->state != WEIR_JOB_BURIED) {
+        return WEIR_ESTATE;
+    }
+    job->lost = 0;
+    job->run_at_ns = is_later ? step->run_at_ns : job->run_at_ns;
+    end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+    return WEIR_OK;
+}
+
 enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri_job_step *step,
                                  int64_t now_ns)
 {
@@ -113,8 +132,7 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     case WEIRI_JOB_DAMAGE:
         return move(job, state == WEIR_JOB_READY, WEIR_JOB_BURIED);
     case WEIRI_JOB_KICK:
-        job->lost = state == WEIR_JOB_BURIED ? 0 : job->lost; /* its cause is mended, it says */
-        return move(job, state == WEIR_JOB_BURIED, WEIR_JOB_READY);
+        return kick(job, step, now_ns);
     case WEIRI_JOB_CANCEL:
         job->verdict = state == WEIR_JOB_RESERVED ? step->verdict : job->verdict;
         return state == WEIR_JOB_RESERVED ? WEIR_OK : WEIR_ESTATE;

@@ -67,7 +67,7 @@ enum weiri_job_event {
     WEIRI_JOB_TAKE_BACK,  /* the same before its end: its worker is gone, or an operator says so */
     WEIRI_JOB_CANCEL,     /* an operator ends it by a verdict, or asks who has it to end */
     WEIRI_JOB_DAMAGE,     /* its body has changed since the put */
-    WEIRI_JOB_KICK,       /* run again */
+    WEIRI_JOB_KICK,       /* run from run_at_ns on, but not later than it would */
     WEIRI_JOB_REMOVE,     /* delete */
     WEIRI_JOB_SET_ASIDE,  /* an operator buries it */
     WEIRI_JOB_RESCHEDULE, /* to run at run_at_ns */
@@ -80,7 +80,8 @@ struct weiri_job_step {
     uint32_t attempts_max;     /* reserve: of who makes it; expire, take back */
     enum weir_verdict verdict; /* cancel */
     uint64_t token;            /* by the holder: the reservation's token */
-    int64_t run_at_ns;         /* release, return, renew, reschedule: when it becomes ready */
+    int64_t run_at_ns;         /* release, return, renew, reschedule, kick: when it becomes ready */
+    uint32_t states;           /* kick: bits 1U << state; 0: buried */
     bool is_archived;          /* done: it is kept, and its lease is the time of its end */
 };
 

@@ -61,8 +61,12 @@ static void explain_wait(const struct weir_job *job, const struct weir_tube_coun
         return;
     } else if (job->state == WEIR_JOB_READY) {
         why->reason = WEIR_WHY_WORKER;
-        say(why, "no worker has taken it yet: tube %s has %" PRIu64 " ready, %" PRIu64 " reserved",
-            job->tube, tube->ready, tube->reserved);
+        say(why,
+            "no worker has taken it yet: tube %s has %" PRIu64 " ready, %" PRIu64 " reserved%s",
+            job->tube, tube->ready, tube->reserved,
+            job->is_suspect
+                ? "; its last runs ended with their worker, which begins one such job at a time"
+                : "");
     } else if (job->attempts > 0) {
         why->reason = WEIR_WHY_TIME;
         say(why, "it waits for its next run, after run %u", (unsigned)job->attempts);
@@ -89,6 +93,13 @@ void weiri_why_explain(const struct weir_job *job, const struct weir_tube_counts
         why.owner = job->owner;
         why.start_ns = job->reserved_until_ns;
         say(&why, "a worker has it, run %u", attempts);
+        if (job->verdict != 0) {
+            say(&why, "; it was asked to end, and is then %s",
+                job->verdict == WEIR_VERDICT_BURY     ? "buried"
+                : job->verdict == WEIR_VERDICT_REMOVE ? "deleted"
+                                                      : "retried");
+            say_reason(&why, job);
+        }
         break;
     case WEIR_JOB_BURIED:
         why.reason = WEIR_WHY_BURIED;

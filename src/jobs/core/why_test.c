@@ -39,10 +39,18 @@ TEST(states, "a job in each state has its reason, its time and its words")
     check(&job, &open_tube, WEIR_WHY_WORKER, RUN_AT,
           "no worker has taken it yet: tube t has 3 ready, 2 reserved");
     check(&job, &paused, WEIR_WHY_PAUSED, LATER, "tube t is paused");
+    job.is_suspect = 1;
+    check(&job, &open_tube, WEIR_WHY_WORKER, RUN_AT,
+          "no worker has taken it yet: tube t has 3 ready, 2 reserved; its last runs ended with "
+          "their worker, which begins one such job at a time");
     job.key = "k";
     job.state = WEIR_JOB_RESERVED;
     job.reserved_until_ns = LATER;
     check(&job, &paused, WEIR_WHY_RESERVED, LATER, "a worker has it, run 2; it has the key \"k\"");
+    job.verdict = WEIR_VERDICT_REMOVE;
+    check(&job, &paused, WEIR_WHY_RESERVED, LATER,
+          "a worker has it, run 2; it was asked to end, and is then deleted: no; it has the key "
+          "\"k\"");
     job.state = WEIR_JOB_BURIED;
     check(&job, &paused, WEIR_WHY_BURIED, 0, "buried after run 2: no; it has the key \"k\"");
     job.key = NULL;
