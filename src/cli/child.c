@@ -146,7 +146,7 @@ int child_start(const struct child_request *request, int input, int output, stru
     return 0;
 }
 
-static bool has_ended(pid_t pid)
+static bool has_ended_now(pid_t pid)
 {
     siginfo_t info = {.si_pid = 0};
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
@@ -178,7 +178,7 @@ bool child_wait(struct child *child, int64_t wait_ns)
                  wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0);
     control_read(&child->control, child->run);
     tell_of_stop(child);
-    return child->pidfd < 0 ? has_ended(child->pid) : pollers[1].revents != 0;
+    return child->pidfd < 0 ? has_ended_now(child->pid) : pollers[1].revents != 0;
 }
 
 /* Waits for the end of the child, of the context or of the time that the run has. */
@@ -192,7 +192,8 @@ static enum weir_status wait_run(struct child *child)
         status = has_ended ? WEIR_OK : control_check(child->run);
     }
     child->wake = -1; /* once the context has ended it would end each wait at once */
-    return status;
+    /* What has ended by itself by now needs not be asked. */
+    return has_ended_now(child->pid) ? WEIR_OK : status;
 }
 
 bool child_ask(const struct child *child)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +24,20 @@
 /* Polls that would look again after a while do not: only a descriptor ends them. */
 static atomic_bool is_patient;
 static atomic_int polls;
+/* Called once behind a poll, which has not seen what it does. */
+static _Atomic(void (*)(void)) behind_poll;
 
 int poll(struct pollfd *pollers, nfds_t count, int timeout_ms)
 {
     bool is_endless = timeout_ms < 0 || (timeout_ms == 100 && atomic_load(&is_patient));
     atomic_fetch_add(&polls, 1);
     const struct timespec limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
-    return ppoll(pollers, count, is_endless ? NULL : &limit, NULL);
+    int ready = ppoll(pollers, count, is_endless ? NULL : &limit, NULL);
+    void (*behind)(void) = timeout_ms == 100 ? atomic_exchange(&behind_poll, NULL) : NULL;
+    if (behind != NULL) {
+        behind();
+    }
+    return ready;
 }
 
 /* A process that signals do not reach. */
@@ -404,6 +412,41 @@ TEST(cancelled_at_once,
     scene_end(&scene);
     CHECK_STATUS(scene.end.ended_by, WEIR_ECANCELED);
     CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+static weir_pool *stopped_pool;
+
+/* Cancels the run, and has its program end by itself before anybody sees that. */
+static void end_just_before(void)
+{
+    struct process process;
+    pid_t pid = 0;
+    FILE *file = fopen("started", "re");
+    CHECK(file != NULL && fscanf(file, "%d", &pid) == 1);
+    (void)fclose(file);
+    CHECK_STATUS(weir_pool_end(stopped_pool, WEIR_END_STOP, 0, 0), WEIR_OK);
+    CHECK_INT(close(open("go", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), ==, 0);
+    while (process_read(pid, &process)) {
+        (void)sched_yield();
+    }
+}
+
+TEST(ended_before_asked, "one that has ended by itself when it is to be asked counts as that")
+{
+    struct scene scene;
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"echo $$ > pid; mv pid started; until [ -e go ]; do sleep 0.01; done",
+                    NULL};
+    scene_init(&scene, argv);
+    scene_start(&scene);
+    wait_for_file("started");
+    stopped_pool = scene.pool;
+    atomic_store(&behind_poll, end_just_before);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ECANCELED);
+    scene_end(&scene);
+    CHECK_STATUS(scene.end.ended_by, WEIR_OK);
+    CHECK(scene.end.exited);
+    CHECK_INT(scene.end.number, ==, 0);
 }
 
 TEST(no_spin, "one that tidies up after a cancellation is waited for asleep")
