@@ -29,6 +29,8 @@ enum {
     ROUNDS_QUIET =
         3, /* rounds in a row that find nothing: a process may be missed while it forks */
     ROUND_MS = 5,
+    ROUNDS_QUICK = 200, /* what is left then ends by itself, if at all */
+    ROUND_SLOW_MS = 100,
     LEADERS_MAX = 8192 /* of more programs at once the word alone tells */
 };
 
@@ -84,8 +86,9 @@ static bool has_word(pid_t pid, const char *word)
     return has;
 }
 
-/* Kills each process that the worker has left, and its group. Returns whether there was one. The
- * caller's group is another: each program leads a group of its own. */
+/* Kills each process that the worker has left, and its group. Returns whether there was one, also
+ * such as may not be killed: others take the guard's end for that of all programs. The caller's
+ * group is another: each program leads a group of its own. */
 static bool kill_all(const char *word)
 {
     DIR *proc = opendir("/proc");
@@ -103,7 +106,7 @@ static bool kill_all(const char *word)
         if (process.group > 1 && process.group != getpgrp()) {
             (void)kill(-process.group, SIGKILL);
         }
-        was_there = kill(pid, SIGKILL) == 0 || was_there;
+        was_there = kill(pid, SIGKILL) == 0 || errno != ESRCH || was_there;
     }
     (void)closedir(proc);
     return was_there;
@@ -120,9 +123,9 @@ _Noreturn static void watch(int end, const char *word)
     (void)close(STDERR_FILENO);
     while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) {
     }
-    for (int quiet = 0; quiet < ROUNDS_QUIET;) {
+    for (int quiet = 0, rounds = 0; quiet < ROUNDS_QUIET; rounds++) {
         quiet = kill_all(word) ? 0 : quiet + 1;
-        (void)poll(NULL, 0, ROUND_MS);
+        (void)poll(NULL, 0, rounds < ROUNDS_QUICK ? ROUND_MS : ROUND_SLOW_MS);
     }
     _exit(0);
 }

@@ -12,8 +12,8 @@
  * start time. All have a random word in their environment as well (WEIR_GUARD), and so has what
  * they start. The guard waits for the worker's end, and kills what is in these sessions or has the
  * word, until there is nothing. It does not find a process that has left its session and has no
- * word, nor a program that dropped the word before the worker could tell of it (decision 0060), and
- * may not kill one of another user. */
+ * word, nor a program that dropped the word before the worker could tell of it (decision 0060). One
+ * of another user, which it may not kill, it waits for. */
 
 /* Starts the guard. Called before there are threads and before a store is open. Without one (no
  * processes left) nothing is guarded. */

@@ -4,11 +4,14 @@
 #include "integration/program.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "support/forbid_call.h"
 
 /* A worker that dies: nothing is lost. */
 
@@ -267,6 +270,54 @@ TEST(without_word, "programs without the guard's word in their environment end w
         program_pause();
     }
     kill_worker(&worker);
+}
+
+/* A worker, and so its guard, that may not kill anything. */
+static void start_powerless(void *worker)
+{
+    test_forbid_call(SYS_kill, SECCOMP_RET_ERRNO | EPERM);
+    *(struct running *)worker = program_start(
+        "", 0,
+        WORDS("work", "t", "--", "sh", "-c", ": > started; until [ -e go ]; do sleep 0.01; done"));
+}
+
+/* How often it has slept; -1: it is gone. */
+static long count_sleeps(pid_t pid)
+{
+    char path[64];
+    long count = -1;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    char line[256];
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "State:\tZ", 8) == 0) {
+            break;
+        }
+        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &count);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return count;
+}
+
+TEST(guard_waits, "a guard lives as long as a program that it may not kill")
+{
+    struct running worker;
+    program_init();
+    WEIR(0, "put", "t", "x");
+    test_join(test_start(start_powerless, &worker));
+    WAIT_UNTIL(access("started", F_OK) == 0);
+    pid_t guard = find_guard(worker.pid);
+    long before = count_sleeps(guard);
+    CHECK_INT(before, >=, 0);
+    kill_worker(&worker);
+    for (long sleeps = before; sleeps < before + 20; sleeps = count_sleeps(guard)) {
+        CHECK_INT(sleeps, >=, 0);
+        program_pause();
+    }
+    write_file("go", "", 0, 0600);
+    WAIT_UNTIL(count_sleeps(guard) < 0);
 }
 
 TEST(guard_stopped, "a guard that is stopped does not keep its worker")
