@@ -34,6 +34,7 @@ static const char repair[] =
 
 /* What a transaction finds; it is told after its end. */
 struct damages {
+    size_t which; /* statement of contents */
     char texts[DAMAGES_MAX][200];
     size_t count;
 };
@@ -99,16 +100,18 @@ static const struct {
 };
 
 /* Runs one of them; damage in the file ends it, and is told of like its rows. */
-static void check_contents(struct weiri_connection *reader, size_t which, struct damages *damages)
+static void check_contents(struct weiri_reading *reading, void *arg)
 {
+    struct damages *damages = arg;
+    struct weiri_connection *reader = reading->reader;
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(reader->db, contents[which].sql, -1, &statement, NULL);
+    int code = sqlite3_prepare_v2(reader->db, contents[damages->which].sql, -1, &statement, NULL);
     weiri_sql_fail(reader, code);
     while (reader->code == SQLITE_OK && code != SQLITE_DONE && damages->count < DAMAGES_MAX) {
         code = sqlite3_step(statement);
         weiri_sql_fail(reader, code);
         if (code == SQLITE_ROW) {
-            contents[which].row(reader, statement, damages);
+            contents[damages->which].row(reader, statement, damages);
         }
     }
     if ((reader->code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
@@ -117,6 +120,14 @@ static void check_contents(struct weiri_connection *reader, size_t which, struct
         (void)weiri_sql_forget(reader);
     }
     (void)sqlite3_finalize(statement);
+}
+
+static void find_newest(struct weiri_reading *reading, void *ret_created_ns)
+{
+    weiri_sql_find(reading->reader, WEIRI_SQL_NEWEST, NULL, ret_created_ns);
+    if ((reading->reader->code & 0xff) == SQLITE_CORRUPT) {
+        (void)weiri_sql_forget(reading->reader); /* it is told of as damage */
+    }
 }
 
 /* Each statement in a transaction of its own, so that the log can be restarted in between. */
@@ -128,12 +139,8 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
     bool is_sound = true;
     /* Behind damage only the states are looked at: all else would be told of twice. */
     for (size_t i = 0; status == WEIR_OK && i < 4 && (is_sound || i == 1) && !check->is_over; i++) {
-        struct damages damages = {.count = 0};
-        status = weiri_reading_begin(reading, ret_error);
-        if (status == WEIR_OK) {
-            check_contents(reading->reader, i, &damages);
-            status = weiri_reading_end(reading, ret_error);
-        }
+        struct damages damages = {.which = i};
+        status = weiri_reading_run(reading, check_contents, &damages, ret_error);
         is_sound = is_sound && damages.count == 0;
         for (size_t n = 0; n < damages.count; n++) {
             if (!weiri_find(check, "integrity", WEIR_FINDING_PROBLEM, path, repair, "%s",
@@ -144,14 +151,7 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
     }
     int64_t created_ns = 0;
     if (status == WEIR_OK) {
-        status = weiri_reading_begin(reading, ret_error);
-        if (status == WEIR_OK) {
-            weiri_sql_find(reading->reader, WEIRI_SQL_NEWEST, NULL, &created_ns);
-            if ((reading->reader->code & 0xff) == SQLITE_CORRUPT) {
-                (void)weiri_sql_forget(reading->reader); /* it is told of above */
-            }
-            status = weiri_reading_end(reading, ret_error);
-        }
+        status = weiri_reading_run(reading, find_newest, &created_ns, ret_error);
     }
     int64_t back_ns = weiri_time_sub(created_ns, reading->now_ns);
     if (status == WEIR_OK && back_ns > CLOCK_SLACK && !check->is_over) {

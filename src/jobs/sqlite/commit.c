@@ -55,7 +55,7 @@ static void answer(struct weiri_store *store, struct weiri_list *requests)
 /* Runs requests in one transaction. On failure ret_error says why, and nothing has changed, unless
  * a write failed: then the state is unknown, and the store has failed. */
 static enum weir_status transact(struct weiri_store *store, struct weiri_list *requests,
-                                 struct weir_error *ret_error, struct weiri_remark *ret_remark)
+                                 struct weir_error *ret_error)
 {
     bool is_lasting = false;
     weiri_write_begin(store);
@@ -65,7 +65,7 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
         request_of(link)->run(store, request_of(link)->arg);
         is_lasting = is_lasting || !store->is_fleeting;
     }
-    return weiri_write_end(store, is_lasting, ret_error, ret_remark);
+    return weiri_write_end(store, is_lasting, ret_error);
 }
 
 static bool has_several(const struct weiri_list *requests)
@@ -76,8 +76,7 @@ static bool has_several(const struct weiri_list *requests)
 /* Runs a request again on a full disk. After a checkpoint the log is written from its start, where
  * it has space already. If that is not enough, a request that puts nothing may use the reserve. */
 static enum weir_status transact_when_full(struct weiri_store *store, struct weiri_list *alone,
-                                           struct weir_error *ret_error,
-                                           struct weiri_remark *ret_remark)
+                                           struct weir_error *ret_error)
 {
     enum weir_status status = WEIR_ENOSPACE;
     size_t promote_max = store->promote_max;
@@ -90,9 +89,9 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
             weiri_lock_file_release_reserve(&store->lock_file);
             store->promote_max = promote_max < PROMOTE_FULL ? promote_max : PROMOTE_FULL;
         }
-        weiri_write_checkpoint(store, SQLITE_CHECKPOINT_PASSIVE, ret_remark);
+        weiri_write_checkpoint(store, SQLITE_CHECKPOINT_PASSIVE);
         if (!weiri_write_has_failed(store)) {
-            status = transact(store, alone, ret_error, ret_remark);
+            status = transact(store, alone, ret_error);
         }
     }
     store->promote_max = promote_max;
@@ -105,31 +104,30 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
 /* Runs a request again after its statements found damage. Each handle repairs once: damage that
  * comes again is of a failing disk. */
 static enum weir_status transact_when_damaged(struct weiri_store *store, struct weiri_list *alone,
-                                              struct weir_error *ret_error,
-                                              struct weiri_remark *ret_remark)
+                                              struct weir_error *ret_error)
 {
-    if (store->has_repaired || weiri_repair_indexes(store->writer.db) != SQLITE_OK) {
-        (void)weiri_write_rollback(store, &store->writer, ret_remark);
+    if (store->has_repaired || weiri_repair_indexes(&store->writer) != SQLITE_OK) {
+        (void)weiri_write_rollback(store, &store->writer);
         return WEIR_ECORRUPT;
     }
     store->has_repaired = true;
-    *ret_remark = (struct weiri_remark){WEIR_LOG_ERROR,
-                                        "; its indexes were made anew from the jobs: "
-                                        "check the disk",
-                                        *ret_error};
-    return transact(store, alone, ret_error, ret_remark);
+    store->remark = (struct weiri_remark){WEIR_LOG_ERROR,
+                                          "; its indexes were made anew from the jobs: "
+                                          "check the disk",
+                                          *ret_error};
+    return transact(store, alone, ret_error);
 }
 
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
-                      struct weiri_list *concluded, struct weiri_remark *ret_remark)
+                      struct weiri_list *concluded)
 {
     struct weir_error error = {0};
-    enum weir_status status = transact(store, batch, &error, ret_remark);
+    enum weir_status status = transact(store, batch, &error);
     if (status == WEIR_ENOSPACE && !has_several(batch)) {
-        status = transact_when_full(store, batch, &error, ret_remark);
+        status = transact_when_full(store, batch, &error);
     }
     if (status == WEIR_ECORRUPT && !has_several(batch)) {
-        status = transact_when_damaged(store, batch, &error, ret_remark);
+        status = transact_when_damaged(store, batch, &error);
     }
     if (status != WEIR_OK && has_several(batch) && !weiri_write_has_failed(store)) {
         while (!weiri_list_is_empty(batch)) {
@@ -141,7 +139,7 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
             if (weiri_write_has_failed(store)) {
                 conclude(&alone, weiri_write_refuse(store, &error), &error, concluded);
             } else {
-                run_batch(store, &alone, concluded, ret_remark);
+                run_batch(store, &alone, concluded);
             }
         }
         return;
@@ -152,11 +150,10 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
 /* Flushes after the lock was released, so that other processes commit meanwhile, and their flushes
  * and this one become one of the disk. A commit that another one overtook is covered by this flush
  * as well; if a checkpoint has restarted the log, it has flushed it before. */
-static void flush(struct weiri_store *store, struct weiri_list *concluded,
-                  struct weiri_remark *ret_remark)
+static void flush(struct weiri_store *store, struct weiri_list *concluded)
 {
     struct weir_error error;
-    enum weir_status status = weiri_write_flush(store, &error, ret_remark);
+    enum weir_status status = weiri_write_flush(store, &error);
     for (struct weiri_list *link = concluded->next; link != concluded && status != WEIR_OK;
          link = link->next) {
         struct request *request = request_of(link);
@@ -171,30 +168,30 @@ static void flush(struct weiri_store *store, struct weiri_list *concluded,
 
 /* Runs a batch under the store's lock. */
 static void run_locked(struct weiri_store *store, struct weiri_list *batch,
-                       struct weiri_list *concluded, struct weiri_remark *ret_remark)
+                       struct weiri_list *concluded)
 {
     struct weir_error error;
-    enum weir_status status = weiri_write_lock(store, weiri_write_limit(store), &error, ret_remark);
+    enum weir_status status = weiri_write_lock(store, weiri_write_limit(store), &error);
     if (status != WEIR_OK) {
         conclude(batch, status, &error, concluded);
         return;
     }
-    run_batch(store, batch, concluded, ret_remark);
+    run_batch(store, batch, concluded);
     if (!weiri_write_has_failed(store)) {
-        weiri_write_checkpoint_if_due(store, ret_remark);
+        weiri_write_checkpoint_if_due(store);
     }
     weiri_lock_file_unlock(&store->lock_file);
 }
 
-static void lead(struct weiri_store *store, struct weiri_list *batch,
-                 struct weiri_remark *ret_remark)
+static void lead(struct weiri_store *store, struct weiri_list *batch)
 {
     struct weiri_list concluded;
     weiri_list_init(&concluded);
     store->must_flush = false;
-    run_locked(store, batch, &concluded, ret_remark);
+    store->remark.after = NULL;
+    run_locked(store, batch, &concluded);
     if (store->must_flush) {
-        flush(store, &concluded, ret_remark);
+        flush(store, &concluded);
     }
     answer(store, &concluded);
 }
@@ -221,7 +218,8 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
         weiri_list_move(&store->requests, &batch);
         store->is_led = true;
         weiri_mutex_unlock(&store->mutex);
-        lead(store, &batch, &remark);
+        lead(store, &batch);
+        remark = store->remark;
         weiri_mutex_lock(&store->mutex);
         store->is_led = false;
         weiri_cond_broadcast(&store->answered);

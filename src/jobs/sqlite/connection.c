@@ -58,19 +58,15 @@ static int configure(sqlite3 *db, int64_t busy_ns)
 
 /* The file was made with WAL. The mode is set again in case another program changed it; the lock is
  * held, so it may be set. */
-static int set_wal(sqlite3 *db)
+static void set_wal(struct weiri_connection *connection)
 {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            const char *mode = (const char *)sqlite3_column_text(statement, 0);
-            code = mode != NULL && strcmp(mode, "wal") == 0 ? SQLITE_OK : SQLITE_CANTOPEN;
-        }
+    sqlite3_stmt *statement;
+    if (weiri_sql_first(connection, WEIRI_SQL_SET_WAL, NULL, &statement)) {
+        const char *mode = (const char *)sqlite3_column_text(statement, 0);
+        bool is_set = mode != NULL && strcmp(mode, "wal") == 0;
+        weiri_sql_fail(connection, is_set ? SQLITE_OK : SQLITE_CANTOPEN);
+        weiri_sql_leave(statement);
     }
-    (void)sqlite3_finalize(statement);
-    return code;
 }
 
 static enum weir_status set_up(struct weiri_connection *connection, const char *path,
@@ -79,20 +75,16 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
                                struct weir_error *ret_error)
 {
     sqlite3 *db = connection->db;
-    int code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
-    if (code == SQLITE_OK && kind == WEIRI_CONNECTION_READER) {
-        code = sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_wal_autocheckpoint(db, 0);
-    }
-    if (code == SQLITE_OK && kind == WEIRI_CONNECTION_WRITER) {
+    weiri_sql_exec(connection, pragmas);
+    weiri_sql_fail(connection, sqlite3_wal_autocheckpoint(db, 0));
+    if (kind == WEIRI_CONNECTION_READER) {
+        weiri_sql_exec(connection, "PRAGMA query_only = ON");
+    } else {
         weiri_space_set_chunk(db, WEIRI_CHUNK_SIZE);
-        code = set_wal(db);
+        set_wal(connection);
     }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_prepare_ends(connection);
-    }
+    weiri_sql_prepare_ends(connection);
+    int code = weiri_sql_forget(connection);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
@@ -290,15 +282,13 @@ static int prepare(struct weiri_connection *connection, enum weiri_sql which)
                                                    SQLITE_PREPARE_PERSISTENT, statement, NULL);
 }
 
-int weiri_sql_prepare_ends(struct weiri_connection *connection)
+void weiri_sql_prepare_ends(struct weiri_connection *connection)
 {
     static const enum weiri_sql ends[] = {WEIRI_SQL_COMMIT, WEIRI_SQL_ROLLBACK, WEIRI_SQL_SAVEPOINT,
                                           WEIRI_SQL_ROLLBACK_TO, WEIRI_SQL_RELEASE};
-    int code = SQLITE_OK;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && code == SQLITE_OK; i++) {
-        code = prepare(connection, ends[i]);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        weiri_sql_fail(connection, prepare(connection, ends[i]));
     }
-    return code;
 }
 
 int weiri_sql_fail(struct weiri_connection *connection, int code)
@@ -380,6 +370,13 @@ int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
         weiri_sql_leave(statement);
     }
     return connection->code;
+}
+
+void weiri_sql_exec(struct weiri_connection *connection, const char *sql)
+{
+    if (connection->code == SQLITE_OK) {
+        weiri_sql_fail(connection, sqlite3_exec(connection->db, sql, NULL, NULL, NULL));
+    }
 }
 
 bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,

@@ -109,8 +109,8 @@ struct weiri_value weiri_value(struct weiri_value value);
  * values: WEIRI_VALUES(), or NULL for none. They are the caller's until the statement is ended. */
 
 /* Prepares what ends a transaction or a part of one, so that it ends also where there is no memory.
- * An opened connection has these. Returns a code of SQLite. */
-int weiri_sql_prepare_ends(struct weiri_connection *connection);
+ * An opened connection has these. */
+void weiri_sql_prepare_ends(struct weiri_connection *connection);
 
 /* Lets a failure stick that is no statement's own, such as a row that cannot be right. SQLITE_OK,
  * SQLITE_ROW and SQLITE_DONE are none. Returns what sticks. */
@@ -129,6 +129,8 @@ void weiri_sql_leave(sqlite3_stmt *statement);
 /* Runs a statement whose rows do not matter. Returns what sticks. */
 int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,
                   const struct weiri_value *values);
+/* Runs statements that are no prepared ones. */
+void weiri_sql_exec(struct weiri_connection *connection, const char *sql);
 /* Reads the first number of the first row: whether there is one. Else *ret_number is 0. */
 bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
                     const struct weiri_value *values, int64_t *ret_number);

@@ -93,20 +93,29 @@ enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn
 
 /* --- peek --- */
 
-/* Tells one job as it is now, in a transaction of its own, where it is in the state. */
-static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
-                                 const struct weiri_listing *listing, bool *ret_is_told,
-                                 bool *ret_is_over, struct weir_error *ret_error)
+/* Jobs that are told one by one, each as it is in a transaction of its own. */
+struct peek {
+    const struct weiri_listing *listing;
+    struct weiri_array numbers; /* of int64_t */
+    int64_t number;             /* of the one at hand */
+    struct weiri_reservation *copy;
+    bool is_told;
+    bool is_over; /* the callback wants no more */
+};
+
+static void copy_one(struct weiri_reading *reading, void *arg)
 {
-    struct weiri_reservation *copy = NULL;
-    enum weir_status status = weiri_reading_begin(reading, ret_error);
-    if (status == WEIR_OK) {
-        copy = weiri_copy_job(reading, number, listing->filter.state);
-        status = weiri_reading_end(reading, ret_error);
-    }
-    *ret_is_told = status == WEIR_OK && copy != NULL;
-    *ret_is_over = *ret_is_told && listing->fn(&copy->job, listing->arg) != 0;
-    weiri_reservation_free(&reading->store->config->allocator, copy);
+    struct peek *peek = arg;
+    peek->copy = weiri_copy_job(reading, peek->number, peek->listing->filter.state);
+}
+
+static enum weir_status tell_one(struct weiri_reading *reading, struct peek *peek,
+                                 struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_reading_run(reading, copy_one, peek, ret_error);
+    peek->is_told = status == WEIR_OK && peek->copy != NULL;
+    peek->is_over = peek->is_told && peek->listing->fn(&peek->copy->job, peek->listing->arg) != 0;
+    weiri_reservation_free(&reading->store->config->allocator, peek->copy);
     return status;
 }
 
@@ -153,40 +162,36 @@ static void list_state(struct weiri_reading *reading, enum weir_job_state state,
 }
 
 /* Finds the numbers of the first jobs of a tube. */
-static void list_first(struct weiri_reading *reading, const struct weiri_listing *listing,
-                       struct weiri_array *findings)
+static void list_first(struct weiri_reading *reading, void *arg)
 {
-    enum weir_job_state state = listing->filter.state;
-    size_t limit = listing->limit;
+    struct peek *peek = arg;
+    enum weir_job_state state = peek->listing->filter.state;
+    size_t limit = peek->listing->limit;
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
                                                 WEIR_JOB_BURIED};
-    int64_t number;
-    weiri_tube_find(reading->reader, listing->filter.tube, &number);
+    int64_t tube;
+    weiri_tube_find(reading->reader, peek->listing->filter.tube, &tube);
     if (state == WEIR_JOB_ARCHIVED) {
-        list_state(reading, state, number, limit, findings);
+        list_state(reading, state, tube, limit, &peek->numbers);
     }
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
-        if (is_asked && findings->count < limit) {
-            list_state(reading, order[i], number, limit - findings->count, findings);
+        if (is_asked && peek->numbers.count < limit) {
+            list_state(reading, order[i], tube, limit - peek->numbers.count, &peek->numbers);
         }
     }
 }
 
-/* Finds the numbers of the jobs that are to be told: of the one with the id, or of the first. */
-static enum weir_status find(struct weiri_reading *reading, const struct weiri_listing *listing,
-                             struct weiri_array *findings, struct weir_error *ret_error)
+static enum weir_status tell_first(struct weiri_reading *reading, struct peek *peek,
+                                   struct weir_error *ret_error)
 {
-    if (listing->id != NULL) {
-        int64_t *number = weiri_array_add(findings, &reading->store->config->allocator);
-        return number == NULL ? weiri_fail(ret_error, WEIR_ENOMEM, "out of memory")
-                              : weiri_number_parse("job id", listing->id, number, ret_error);
+    enum weir_status status = weiri_reading_run(reading, list_first, peek, ret_error);
+    const int64_t *numbers = peek->numbers.items;
+    for (size_t i = 0; i < peek->numbers.count && status == WEIR_OK && !peek->is_over; i++) {
+        peek->number = numbers[i];
+        status = tell_one(reading, peek, ret_error);
     }
-    enum weir_status status = weiri_reading_begin(reading, ret_error);
-    if (status == WEIR_OK) {
-        list_first(reading, listing, findings);
-        status = weiri_reading_end(reading, ret_error);
-    }
+    weiri_array_free(&peek->numbers, &reading->store->config->allocator);
     return status;
 }
 
@@ -195,24 +200,23 @@ enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing
 {
     struct weiri_store *store = arg;
     struct weiri_reading reading;
+    struct peek peek = {.listing = listing, .numbers = {.item_size = sizeof(int64_t)}};
     if (listing->id == NULL && !listing->is_peek) {
         return weiri_store_scan(store, listing, ret_error);
     }
-    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    enum weir_status status =
+        listing->id == NULL ? WEIR_OK
+                            : weiri_number_parse("job id", listing->id, &peek.number, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_reading_open(store, &reading, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
-    struct weiri_array findings = {.item_size = sizeof(int64_t)};
-    status = find(&reading, listing, &findings, ret_error);
-    const int64_t *numbers = findings.items;
-    bool is_told = false;
-    bool is_over = false;
-    for (size_t i = 0; i < findings.count && status == WEIR_OK && !is_over; i++) {
-        status = tell_job(&reading, numbers[i], listing, &is_told, &is_over, ret_error);
-    }
+    status = listing->id == NULL ? tell_first(&reading, &peek, ret_error)
+                                 : tell_one(&reading, &peek, ret_error);
     weiri_reading_close(&reading);
-    weiri_array_free(&findings, &store->config->allocator);
-    return status == WEIR_OK && listing->id != NULL && !is_told
+    return status == WEIR_OK && listing->id != NULL && !peek.is_told
                ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", listing->id)
                : status;
 }

@@ -56,16 +56,14 @@ struct rebuilding {
 static void rebuild(struct weiri_store *own, void *arg)
 {
     const struct rebuilding *rebuilding = arg;
-    sqlite3 *db = own->writer.db;
+    struct weiri_connection *writer = &own->writer;
     rebuilding->counts->orphans = 0;
-    int code =
-        weiri_repair_in_transaction(db, rebuilding->is_damaged, &rebuilding->counts->damaged);
-    for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]) && code == SQLITE_OK; i++) {
-        code = sqlite3_exec(db, orphans[i], NULL, NULL, NULL);
-        rebuilding->counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;
+    weiri_repair_in_transaction(writer, rebuilding->is_damaged, &rebuilding->counts->damaged);
+    for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]); i++) {
+        weiri_sql_exec(writer, orphans[i]);
+        rebuilding->counts->orphans += (uint64_t)sqlite3_changes(writer->db);
     }
     own->changes_before = -1; /* SQLite counts no changes of indexes */
-    weiri_sql_fail(&own->writer, code);
 }
 
 /* A stretch of jobs whose bodies are checked. */
@@ -137,21 +135,21 @@ static void note_stamp(struct weiri_store *own, void *arg)
  * Readers may put the copying off. */
 static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_error)
 {
-    struct weiri_remark remark = {.after = NULL};
+    own->remark.after = NULL;
     sqlite3 *db = own->writer.db;
-    enum weir_status status = weiri_write_lock(own, weiri_write_limit(own), ret_error, &remark);
+    enum weir_status status = weiri_write_lock(own, weiri_write_limit(own), ret_error);
     if (status == WEIR_OK) {
         /* VACUUM attaches a file of its own, which may be as large as the store. */
         (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);
         int code = sqlite3_exec(db, "PRAGMA temp_store = FILE; VACUUM", NULL, NULL, NULL);
         if (code == SQLITE_OK) {
-            weiri_write_checkpoint(own, SQLITE_CHECKPOINT_TRUNCATE, &remark);
+            weiri_write_checkpoint(own, SQLITE_CHECKPOINT_TRUNCATE);
         } else {
             status = weiri_sqlite_fail(ret_error, db, sqlite3_extended_errcode(db), own->path);
         }
         weiri_lock_file_unlock(&own->lock_file);
     }
-    weiri_write_say(own, &remark);
+    weiri_write_say(own, &own->remark);
     return status == WEIR_OK ? weiri_commit(own, note_stamp, NULL, ret_error) : status;
 }
 

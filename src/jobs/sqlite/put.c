@@ -201,8 +201,7 @@ void weiri_put_run_whole(struct weiri_store *store, void *arg)
     }
     int code = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL);
     if (code != SQLITE_OK) {
-        struct weiri_remark ignored; /* the put fails, and so does what follows in it */
-        (void)weiri_write_rollback(store, writer, &ignored);
+        (void)weiri_write_rollback(store, writer);
     }
     weiri_sql_fail(writer, run != SQLITE_OK ? run : code);
 }

@@ -89,26 +89,23 @@ void weiri_reading_close(struct weiri_reading *reading)
     }
 }
 
-enum weir_status weiri_reading_begin(struct weiri_reading *reading, struct weir_error *ret_error)
+enum weir_status weiri_reading_run(struct weiri_reading *reading, weiri_read_fn *run, void *arg,
+                                   struct weir_error *ret_error)
 {
-    int code = weiri_sql_run(reading->reader, WEIRI_SQL_BEGIN_READ, NULL);
-    if (code != SQLITE_OK) {
-        reading->is_good = false;
-        return weiri_sqlite_fail(ret_error, reading->reader->db, code, reading->store->path);
-    }
-    reading->now_ns = weiri_store_now(reading->store);
-    return WEIR_OK;
-}
-
-enum weir_status weiri_reading_end(struct weiri_reading *reading, struct weir_error *ret_error)
-{
-    int code = weiri_sql_forget(reading->reader);
+    struct weiri_connection *reader = reading->reader;
     enum weir_status status = WEIR_OK;
-    if (code != SQLITE_OK) {
-        status = weiri_sqlite_fail(ret_error, reading->reader->db, code, reading->store->path);
+    if (weiri_sql_run(reader, WEIRI_SQL_BEGIN_READ, NULL) == SQLITE_OK) {
+        reading->now_ns = weiri_store_now(reading->store);
+        run(reading, arg);
     }
-    int end = weiri_sql_run(reading->reader, WEIRI_SQL_ROLLBACK, NULL);
-    reading->is_good = reading->is_good && code == SQLITE_OK && end == SQLITE_OK;
+    int code = weiri_sql_forget(reader);
+    if (code != SQLITE_OK) {
+        status = weiri_sqlite_fail(ret_error, reader->db, code, reading->store->path);
+    }
+    if (sqlite3_get_autocommit(reader->db) == 0) {
+        weiri_sql_run(reader, WEIRI_SQL_ROLLBACK, NULL);
+    }
+    reading->is_good = reading->is_good && code == SQLITE_OK && reader->code == SQLITE_OK;
     return status;
 }
 
@@ -120,11 +117,7 @@ enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void 
     if (status != WEIR_OK) {
         return status;
     }
-    status = weiri_reading_begin(&reading, ret_error);
-    if (status == WEIR_OK) {
-        run(&reading, arg);
-        status = weiri_reading_end(&reading, ret_error);
-    }
+    status = weiri_reading_run(&reading, run, arg, ret_error);
     weiri_reading_close(&reading);
     return status;
 }

@@ -27,14 +27,11 @@ WEIR_NODISCARD enum weir_status weiri_reading_open(struct weiri_store *store,
                                                    struct weir_error *ret_error);
 void weiri_reading_close(struct weiri_reading *reading);
 
-/* Begins and ends a transaction. A failure in it, which sticks to the reader, is in ret_error. */
-WEIR_NODISCARD enum weir_status weiri_reading_begin(struct weiri_reading *reading,
-                                                    struct weir_error *ret_error);
-WEIR_NODISCARD enum weir_status weiri_reading_end(struct weiri_reading *reading,
-                                                  struct weir_error *ret_error);
-
-/* What is read in a transaction. */
+/* What is read in a transaction. A failure sticks to the reader. */
 typedef void weiri_read_fn(struct weiri_reading *reading, void *arg);
+/* Reads in a transaction of its own. */
+WEIR_NODISCARD enum weir_status weiri_reading_run(struct weiri_reading *reading, weiri_read_fn *run,
+                                                  void *arg, struct weir_error *ret_error);
 /* A reading of one transaction. */
 WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void *arg,
                                            struct weir_error *ret_error);

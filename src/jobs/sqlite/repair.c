@@ -31,41 +31,34 @@ static const char recount[] =
     "UPDATE policies SET archived = "
     "(SELECT count(*) FROM jobs WHERE tube = policies.tube AND state = 5)";
 
-static int run(sqlite3 *db, const char *sql)
+static void make_anew(struct weiri_connection *connection)
 {
-    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+    (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    weiri_sql_exec(connection, forget);
+    weiri_schema_make_indexes(connection);
+    if (connection->code != SQLITE_OK) {
+        (void)sqlite3_exec(connection->db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
+    }
+    (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 }
 
-static int make_anew(sqlite3 *db)
+void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_damaged,
+                                 uint64_t *ret_buried)
 {
-    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
-    int code = run(db, forget);
-    if (code == SQLITE_OK) {
-        code = weiri_schema_make_indexes(db);
+    if (is_damaged) {
+        make_anew(connection);
+    } else {
+        weiri_sql_exec(connection, "REINDEX");
     }
-    if (code != SQLITE_OK) {
-        (void)run(db, "PRAGMA writable_schema = RESET");
-    }
-    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    return code;
+    weiri_sql_exec(connection, bury);
+    *ret_buried = (uint64_t)sqlite3_changes(connection->db);
+    weiri_sql_exec(connection, recount);
 }
 
-int weiri_repair_in_transaction(sqlite3 *db, bool is_damaged, uint64_t *ret_buried)
-{
-    int code = is_damaged ? make_anew(db) : run(db, "REINDEX");
-    if (code == SQLITE_OK) {
-        code = run(db, bury);
-        *ret_buried = (uint64_t)sqlite3_changes(db);
-    }
-    return code == SQLITE_OK ? run(db, recount) : code;
-}
-
-int weiri_repair_indexes(sqlite3 *db)
+int weiri_repair_indexes(struct weiri_connection *connection)
 {
     uint64_t ignored;
-    int code = run(db, "BEGIN IMMEDIATE");
-    if (code == SQLITE_OK) {
-        code = weiri_repair_in_transaction(db, true, &ignored);
-    }
-    return code == SQLITE_OK ? run(db, "COMMIT") : code;
+    weiri_sql_run(connection, WEIRI_SQL_BEGIN, NULL);
+    weiri_repair_in_transaction(connection, true, &ignored);
+    return weiri_sql_run(connection, WEIRI_SQL_COMMIT, NULL);
 }

@@ -3,10 +3,7 @@
 #ifndef WEIRI_SQLITE_REPAIR_H
 #define WEIRI_SQLITE_REPAIR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <sqlite3.h>
+#include "jobs/sqlite/connection.h"
 
 /* SQL: a job's row is in none of the states of enum weir_job_state, has a verdict that is none, or
  * waits with one, which only a reserved job has: it would run, though somebody ended it. */
@@ -17,10 +14,11 @@
 /* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state, and
  * counts the jobs of each tube, in one transaction. Called by the leader, outside of transactions,
  * after a statement found the indexes damaged. Fails where the table is damaged too; the caller
- * rolls back then. Returns SQLite's codes. */
-int weiri_repair_indexes(sqlite3 *db);
+ * rolls back then. Returns a code of SQLite. */
+int weiri_repair_indexes(struct weiri_connection *connection);
 /* The same inside a transaction. ret_buried: how many jobs were, where it succeeds. is_damaged
  * false: the old indexes can be read, so that their pages are used again. */
-int weiri_repair_in_transaction(sqlite3 *db, bool is_damaged, uint64_t *ret_buried);
+void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_damaged,
+                                 uint64_t *ret_buried);
 
 #endif

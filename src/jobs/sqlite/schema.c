@@ -201,15 +201,13 @@ int weiri_schema_new_stamp(void)
     return (int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1));
 }
 
-int weiri_schema_make_indexes(sqlite3 *db)
+void weiri_schema_make_indexes(struct weiri_connection *connection)
 {
-    int code = SQLITE_OK;
-    for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
+    for (int i = 0; i < OBJECT_COUNT; i++) {
         if (strncmp(objects[i].sql, "CREATE INDEX", strlen("CREATE INDEX")) == 0) {
-            code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
+            weiri_sql_exec(connection, objects[i].sql);
         }
     }
-    return code;
 }
 
 static int build(sqlite3 *db, const char *boot)

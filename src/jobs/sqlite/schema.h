@@ -31,7 +31,7 @@ int weiri_schema_new_stamp(void);
 int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZE]);
 
 /* Makes the indexes, which must not exist. */
-int weiri_schema_make_indexes(sqlite3 *db);
+void weiri_schema_make_indexes(struct weiri_connection *connection);
 
 /* Checks the first bytes of an open database, which have a user version without the log. SQLite
  * does not read them, so no lock is taken and no file is made. Errors: WEIR_ESCHEMA (empty, no

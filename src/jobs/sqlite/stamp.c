@@ -47,13 +47,10 @@ void weiri_stamp_advance(struct weiri_store *store)
 {
     char pragma[64];
     weiri_stamp_load(store);
-    if (store->writer.code != SQLITE_OK) {
-        return;
-    }
     store->stamp = (store->stamp + 1) & (STAMPS - 1);
     (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)store->stamp));
-    weiri_sql_fail(&store->writer, sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL));
+    weiri_sql_exec(&store->writer, pragma);
 }
 
 void weiri_stamp_note(struct weiri_store *store)

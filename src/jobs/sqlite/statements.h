@@ -74,6 +74,7 @@
     X(ROLLBACK, "ROLLBACK")                                                                        \
     X(BEGIN_READ, "BEGIN")                                                                         \
     X(PAGE_COUNT, "PRAGMA page_count")                                                             \
+    X(SET_WAL, "PRAGMA journal_mode = WAL")                                                        \
     X(USER_VERSION, "PRAGMA user_version")                                                         \
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
     /* Whether leases are of this boot, which has the name ?1 or is 'unknown'; ?2: their time. */  \

@@ -14,6 +14,13 @@
 #include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/lock_file.h"
 
+/* A message about a write. */
+struct weiri_remark {
+    enum weir_log_level level;
+    const char *after; /* the error's text; NULL: there is no message */
+    struct weir_error error;
+};
+
 /* An open store: one connection that writes, used by the leader (weiri_commit()), and connections
  * that read, one for each reading call.
  *
@@ -45,6 +52,7 @@ struct weiri_store {
     uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
     bool is_telling;               /* the control word is to be raised after the commit */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
+    struct weiri_remark remark;    /* to be logged: weiri_write_say() */
     bool is_putting;               /* the transaction has a put */
     bool is_fleeting;              /* the request that ran needs no flush */
     bool must_flush;               /* one that was committed does */

@@ -25,7 +25,6 @@ struct transaction {
     struct weiri_connection weir; /* the other connection */
     int64_t schema;               /* SQLite's number of the schema that was checked last */
     bool is_open;                 /* it has the lock */
-    struct weiri_remark remark;
 };
 
 static bool is_same_file(const char *a, const char *b)
@@ -93,7 +92,8 @@ static enum weir_status prepare(struct weiri_store *store, void *arg, struct wei
     if (status == WEIR_OK) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         weiri_space_set_chunk(db, WEIRI_CHUNK_SIZE);
-        int code = weiri_sql_prepare_ends(&store->writer);
+        weiri_sql_prepare_ends(&store->writer);
+        int code = weiri_sql_forget(&store->writer);
         status = code == SQLITE_OK ? weiri_write_prepare(store, ret_error)
                                    : weiri_sqlite_fail(ret_error, db, code, store->path);
         store->put_ns = INT64_MAX; /* a put is never cut */
@@ -155,7 +155,7 @@ static int try_begin(struct transaction *transaction)
     (void)sqlite3_busy_timeout(transaction->weir.db, 0);
     int code = weiri_sql_run(&transaction->weir, WEIRI_SQL_BEGIN, NULL);
     if (code == SQLITE_OK) {
-        code = weiri_write_rollback(&transaction->store, &transaction->weir, &transaction->remark);
+        code = weiri_write_rollback(&transaction->store, &transaction->weir);
     }
     return code == SQLITE_OK ? weiri_write_begin(&transaction->store) : code;
 }
@@ -166,7 +166,7 @@ static enum weir_status begin(struct transaction *transaction, struct weir_error
 {
     struct weiri_store *store = &transaction->store;
     int64_t limit = weiri_write_limit(store);
-    enum weir_status status = weiri_write_lock(store, limit, ret_error, &transaction->remark);
+    enum weir_status status = weiri_write_lock(store, limit, ret_error);
     while (status == WEIR_OK) {
         int code = try_begin(transaction);
         if (code == SQLITE_OK) {
@@ -176,11 +176,11 @@ static enum weir_status begin(struct transaction *transaction, struct weir_error
             return WEIR_OK;
         }
         weiri_sql_fail(&store->writer, code);
-        status = weiri_write_end(store, false, ret_error, &transaction->remark);
+        status = weiri_write_end(store, false, ret_error);
         weiri_lock_file_unlock(&store->lock_file);
         if (status == WEIR_ETIMEDOUT && weiri_monotonic_now() < limit) {
             (void)poll(NULL, 0, 10); /* ms: nothing notifies of the end of a plain writer */
-            status = weiri_write_lock(store, limit, ret_error, &transaction->remark);
+            status = weiri_write_lock(store, limit, ret_error);
         }
     }
     return status;
@@ -196,10 +196,10 @@ static enum weir_status begin_step(struct transaction *transaction, struct weir_
     if (weiri_write_has_failed(store)) {
         return weiri_write_refuse(store, ret_error);
     }
-    transaction->remark = (struct weiri_remark){.after = NULL};
+    store->remark.after = NULL;
     store->must_flush = false;
     enum weir_status status = begin(transaction, ret_error);
-    weiri_write_say(store, &transaction->remark);
+    weiri_write_say(store, &store->remark);
     return status;
 }
 
@@ -259,30 +259,29 @@ static void rollback(struct transaction *transaction)
 {
     struct weiri_store *store = &transaction->store;
     if (transaction->is_open) {
-        (void)weiri_write_rollback(store, &store->writer, &transaction->remark);
+        (void)weiri_write_rollback(store, &store->writer);
         leave(transaction);
-        weiri_write_say(store, &transaction->remark);
+        weiri_write_say(store, &store->remark);
     }
 }
 
 static enum weir_status commit(struct transaction *transaction, struct weir_error *ret_error)
 {
     struct weiri_store *store = &transaction->store;
-    struct weiri_remark *remark = &transaction->remark;
     enum weir_status status = check_schema(transaction, ret_error);
     if (status != WEIR_OK) {
         rollback(transaction);
         return status;
     }
-    status = weiri_write_end(store, true, ret_error, remark);
+    status = weiri_write_end(store, true, ret_error);
     if (status == WEIR_OK) {
-        weiri_write_checkpoint_if_due(store, remark);
+        weiri_write_checkpoint_if_due(store);
     }
     leave(transaction);
     if (status == WEIR_OK && store->must_flush) {
-        status = weiri_write_flush(store, ret_error, remark);
+        status = weiri_write_flush(store, ret_error);
     }
-    weiri_write_say(store, remark);
+    weiri_write_say(store, &store->remark);
     return status;
 }
 

@@ -125,13 +125,13 @@ static void notify_channels(struct weiri_store *store)
 /* After a failed write or fsync the kernel may have dropped what it could not store and
  * report success the next time: any later acknowledgement of this handle could be wrong. */
 static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
-                          struct weir_error *ret_error, struct weiri_remark *ret_remark)
+                          struct weir_error *ret_error)
 {
     weiri_mutex_lock(&store->mutex);
     store->has_failed = true;
     weiri_mutex_unlock(&store->mutex);
-    *ret_remark = (struct weiri_remark){WEIR_LOG_ERROR,
-                                        "; nothing more is acknowledged: reopen the store", *error};
+    store->remark = (struct weiri_remark){
+        WEIR_LOG_ERROR, "; nothing more is acknowledged: reopen the store", *error};
     if (ret_error != NULL) {
         *ret_error = *error;
     }
@@ -151,7 +151,7 @@ enum weir_status weiri_write_refuse(const struct weiri_store *store, struct weir
                       store->path);
 }
 
-void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_remark *ret_remark)
+void weiri_write_checkpoint(struct weiri_store *store, int mode)
 {
     int pages = 0;
     int done = 0;
@@ -166,37 +166,36 @@ void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_re
         struct weir_error error;
         (void)weiri_sqlite_fail(&error, db, code, store->path);
         if (weiri_sqlite_is_lasting(code)) {
-            fail_for_good(store, &error, NULL, ret_remark);
+            fail_for_good(store, &error, NULL);
         } else {
             store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
-            *ret_remark =
+            store->remark =
                 (struct weiri_remark){WEIR_LOG_WARNING, "; the checkpoint is put off", error};
         }
     }
 }
 
-void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remark *ret_remark)
+void weiri_write_checkpoint_if_due(struct weiri_store *store)
 {
     if (store->wal_pages < store->checkpoint_pages) {
         store->checkpoint_at = store->checkpoint_pages;
     }
     if (store->wal_pages >= store->checkpoint_at) {
-        weiri_write_checkpoint(store,
-                               store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE
-                                                                 : SQLITE_CHECKPOINT_TRUNCATE,
-                               ret_remark);
+        weiri_write_checkpoint(store, store->wal_pages < TRUNCATE_PAGES
+                                          ? SQLITE_CHECKPOINT_PASSIVE
+                                          : SQLITE_CHECKPOINT_TRUNCATE);
     }
 }
 
 static enum weir_status refuse_moved(struct weiri_store *store, const char *suffix,
-                                     struct weir_error *ret_error, struct weiri_remark *ret_remark)
+                                     struct weir_error *ret_error)
 {
     struct weir_error error;
     enum weir_status status = weiri_fail(
         &error, WEIR_EIO,
         "%s%s is no longer there: it was removed, replaced or hidden by a mount or chroot",
         store->path, suffix);
-    fail_for_good(store, &error, ret_error, ret_remark);
+    fail_for_good(store, &error, ret_error);
     return status;
 }
 
@@ -206,7 +205,7 @@ int64_t weiri_write_limit(const struct weiri_store *store)
 }
 
 enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
-                                  struct weir_error *ret_error, struct weiri_remark *ret_remark)
+                                  struct weir_error *ret_error)
 {
     /* Before the lock file is made again beside it. */
     const char *moved = find_moved(store, 1);
@@ -221,7 +220,7 @@ enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
         }
         weiri_lock_file_unlock(&store->lock_file);
     }
-    return refuse_moved(store, moved, ret_error, ret_remark);
+    return refuse_moved(store, moved, ret_error);
 }
 
 void weiri_write_close(struct weiri_store *store)
@@ -249,8 +248,7 @@ int weiri_write_begin(struct weiri_store *store)
     return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
 }
 
-int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *connection,
-                         struct weiri_remark *ret_remark)
+int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *connection)
 {
     sqlite3 *db = connection->db;
     bool is_open = sqlite3_get_autocommit(db) == 0;
@@ -259,13 +257,13 @@ int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *con
     if (sqlite3_get_autocommit(db) == 0) {
         struct weir_error error;
         (void)weiri_sqlite_fail(&error, db, code, store->path);
-        fail_for_good(store, &error, NULL, ret_remark);
+        fail_for_good(store, &error, NULL);
     }
     return code;
 }
 
 enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
-                                 struct weir_error *ret_error, struct weiri_remark *ret_remark)
+                                 struct weir_error *ret_error)
 {
     struct weiri_connection *writer = &store->writer;
     /* A transaction without changes writes nothing, and needs no space. It needs a flush as any
@@ -292,17 +290,16 @@ enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
     enum weir_status status = weiri_sqlite_fail(&error, writer->db, code, store->path);
     WEIRI_ASSERT(status != WEIR_OK);
     if (weiri_sqlite_is_lasting(code) || (is_committing && status == WEIR_EIO)) {
-        fail_for_good(store, &error, NULL, ret_remark);
+        fail_for_good(store, &error, NULL);
     }
-    (void)weiri_write_rollback(store, writer, ret_remark);
+    (void)weiri_write_rollback(store, writer);
     if (ret_error != NULL) {
         *ret_error = error;
     }
     return status;
 }
 
-enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error *ret_error,
-                                   struct weiri_remark *ret_remark)
+enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error *ret_error)
 {
     sqlite3 *db = store->writer.db;
     sqlite3_file *log = NULL;
@@ -315,7 +312,7 @@ enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error 
     }
     struct weir_error error;
     enum weir_status status = weiri_sqlite_fail(&error, db, code, store->path);
-    fail_for_good(store, &error, ret_error, ret_remark);
+    fail_for_good(store, &error, ret_error);
     return status;
 }
 

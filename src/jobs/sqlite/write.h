@@ -9,12 +9,7 @@
  * the leader of a group commit (commit.c), or one that the program itself opened (transaction.c).
  */
 
-/* A message about a write. It is logged after the lock is released, as a callback may take long. */
-struct weiri_remark {
-    enum weir_log_level level;
-    const char *after; /* the error's text; NULL: there is no message */
-    struct weir_error error;
-};
+/* Logs a remark, after the lock is released, as a callback may take long. */
 void weiri_write_say(const struct weiri_store *store, const struct weiri_remark *remark);
 
 /* Prepares the store's writer, which has read, under the lock. */
@@ -29,8 +24,7 @@ int64_t weiri_write_limit(const struct weiri_store *store);
  * are the log and its index. The file is missed before the lock file is made again beside it. A
  * removal after this call has the same effect as one after the commit. */
 WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
-                                                 struct weir_error *ret_error,
-                                                 struct weiri_remark *ret_remark);
+                                                 struct weir_error *ret_error);
 
 /* Begins a transaction. Returns a code of SQLite. */
 int weiri_write_begin(struct weiri_store *store);
@@ -42,24 +36,21 @@ void weiri_write_tell_holders(struct weiri_store *store);
  * needs a flush. On failure ret_error says why, and nothing has changed, unless a write failed:
  * then the state is unknown, and the store has failed. */
 WEIR_NODISCARD enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
-                                                struct weir_error *ret_error,
-                                                struct weiri_remark *ret_remark);
+                                                struct weir_error *ret_error);
 
 /* Rolls back where a transaction is open. On failure it stays open, and the store has failed: to
  * close the connection is what ends it. Returns a code of SQLite. */
-int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *connection,
-                         struct weiri_remark *ret_remark);
+int weiri_write_rollback(struct weiri_store *store, struct weiri_connection *connection);
 
 /* Copies the log's pages to the database, under the store's lock, so that no other process commits
  * meanwhile (Debian's SQLite may corrupt the file then). It never waits for readers: pages that
  * they still need are left for the next checkpoint. mode: one of SQLite's. */
-void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_remark *ret_remark);
-void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remark *ret_remark);
+void weiri_write_checkpoint(struct weiri_store *store, int mode);
+void weiri_write_checkpoint_if_due(struct weiri_store *store);
 
 /* Flushes the log; without the lock. */
 WEIR_NODISCARD enum weir_status weiri_write_flush(struct weiri_store *store,
-                                                  struct weir_error *ret_error,
-                                                  struct weiri_remark *ret_remark);
+                                                  struct weir_error *ret_error);
 
 /* Closes the writer and the lock file. The last user checkpoints the log and removes it, unless
  * another process holds the lock for a second. */
