@@ -18,6 +18,8 @@ struct stored_job {
     char reason[WEIR_REASON_SIZE];
     int64_t body;
     int history;
+    int process;      /* that reserved it last, */
+    int64_t began_ns; /* and when, on the clock of leases */
 };
 
 struct stored_key {

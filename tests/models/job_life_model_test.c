@@ -16,6 +16,10 @@ static void compare_job(const struct ref_job *expected, const struct stored_job 
     CHECK_INT(facts->lease_ns, ==, expected->lease);
     CHECK_INT(facts->token, ==, expected->token);
     CHECK_INT(facts->attempts, ==, expected->attempts);
+    CHECK_INT(facts->lost, ==, expected->lost);
+    CHECK_INT(facts->verdict, ==, expected->verdict);
+    CHECK_INT(facts->attempts_max, ==, expected->attempts_max);
+    CHECK(facts->verdict == 0 || facts->state == WEIR_JOB_RESERVED);
     CHECK_INT(job->row.priority, ==, expected->priority);
     CHECK_INT(group_number(job->row.group), ==, expected->group);
     CHECK_INT(put_id_number(job->row.put_id), ==, expected->put_id);

@@ -5,36 +5,36 @@
 
 /* Steps of the model of a job's life: consumers look, and tell of their runs. */
 
+#include "models/job_control.h"
 #include "models/job_puts.h"
 
 /* --- looks --- */
 
 static void expire(struct stored_job *job, uint32_t attempts_max)
 {
-    bool is_kept = false;
-    for (int i = 0; i < HELD; i++) {
-        is_kept = is_kept || (world.held[i].is_kept && world.held[i].number == job->row.number &&
-                              world.held[i].token == job->row.facts.token);
-    }
+    bool is_here = is_kept(job);
+    enum weir_verdict verdict = job->row.facts.verdict;
     int64_t number = job->row.number;
     int tube = (int)job->row.tube;
-    bool could_reserve = ref_first(&world.reference, tube) != NULL;
+    bool could_reserve = ref_first(&world.reference, tube, false) != NULL;
     struct weiri_job_row row = stored_load(&world.backend, job);
     struct weiri_effects effects;
-    enum weiri_write what = weiri_decide_expire(&row, attempts_max, is_kept, record_of(row.tube),
+    enum weiri_write what = weiri_decide_expire(&row, attempts_max, is_here, record_of(row.tube),
                                                 world.backend.now, &effects);
     (void)write(job, &row, what, &effects, NULL);
     struct ref_job *expected = ref_find(&world.reference, number);
     CHECK(expected != NULL);
     CHECK_STATUS(effects.status,
-                 ref_expire(&world.reference, expected, attempts_max, is_kept, lost_words));
+                 ref_expire(&world.reference, expected, attempts_max, is_here, lost_words));
     /* Also where it does not come back itself: there may be room in its group. */
-    CHECK(could_reserve || effects.wakes || ref_first(&world.reference, tube) == NULL);
+    CHECK(could_reserve || effects.wakes || ref_first(&world.reference, tube, false) == NULL);
     if (effects.status == WEIR_OK) {
-        bool is_buried = expected->state == WEIR_JOB_BURIED;
+        bool is_buried = expected->number != 0 && expected->state == WEIR_JOB_BURIED &&
+                         verdict != WEIR_VERDICT_BURY;
+        world.seen[JUDGED_LOST] += verdict != 0 && !is_here;
         CHECK_STATUS(effects.burial, is_buried ? WEIR_ELEASELOST : WEIR_OK);
-        world.seen[KEPT] += is_kept;
-        world.seen[LOST] += !is_kept;
+        world.seen[KEPT] += is_here;
+        world.seen[LOST] += !is_here;
         world.seen[LOST_BURIED] += is_buried;
     }
 }
@@ -45,13 +45,13 @@ static void hold(const struct weiri_job_row *row)
         (struct held){row->number, row->facts.token, group_number(row->group), below(3) == 0};
 }
 
-/* Returns whether the job is reserved now. */
-static bool reserve(struct stored_job *job)
+/* Returns whether the job is reserved now. attempts_max 0: it is not known. */
+static bool reserve(struct stored_job *job, int process, uint32_t attempts_max)
 {
     struct weiri_job_row row = stored_load(&world.backend, job);
     const struct weiri_tube_record *tube = record_of(row.tube);
     bool is_sound = below(50) != 0;
-    const struct weiri_taker taker = {.owner = 1 + below(1000)};
+    const struct weiri_taker taker = {.owner = 1 + below(1000), .attempts_max = attempts_max};
     uint64_t running = stored_running(&world.backend, (int)row.tube, row.group);
     struct weiri_effects effects;
     enum weiri_write what =
@@ -61,7 +61,7 @@ static bool reserve(struct stored_job *job)
     struct ref_job *expected = ref_find(&world.reference, row.number);
     CHECK(expected != NULL);
     enum weir_status burial;
-    ref_reserve(&world.reference, expected, is_sound,
+    ref_reserve(&world.reference, expected, is_sound, attempts_max, process,
                 "its body is damaged: the checksum does not match", &burial);
     CHECK_STATUS(effects.burial, burial);
     world.seen[LATE_BURIED] += burial == WEIR_EPAST;
@@ -76,19 +76,66 @@ static bool reserve(struct stored_job *job)
     CHECK_INT(effects.lease_ends_ns, ==, expected->lease);
     uint32_t limit = tube->policy.group_limit;
     CHECK(row.group == NULL || limit == 0 || running < limit);
+    job->process = process;
+    job->began_ns = world.backend.now.lease_ns;
+    world.seen[TRIED] += weiri_is_suspect(&row.facts);
     hold(&row);
     return true;
 }
 
-static void sleep_until_next(int tube)
+/* The suspects that a process has. */
+static struct weiri_suspects suspects_of(int process, bool is_awaited)
+{
+    struct weiri_suspects here = {.is_awaited = is_awaited};
+    for (int i = 0; i < JOBS; i++) {
+        const struct stored_job *job = &world.backend.jobs[i];
+        const struct weiri_job_facts *facts = &job->row.facts;
+        if (job->is_there && facts->state == WEIR_JOB_RESERVED && job->process == process &&
+            weiri_is_suspect(facts)) {
+            int64_t new_ns = job->began_ns + WEIRI_SUSPECT_NEW_NS - world.backend.now.lease_ns;
+            here.is_there = true;
+            here.is_last = here.is_last || facts->attempts >= facts->attempts_max;
+            here.new_in_ns = here.new_in_ns < new_ns ? new_ns : here.new_in_ns;
+        }
+    }
+    return here;
+}
+
+/* The first job that the process may begin; NULL: none. *ret_left_ns: a suspect is left, until
+ * then; 0: none is. */
+static struct ref_job *next_job(int tube, int process, uint32_t attempts_max, bool is_awaited,
+                                int64_t *ret_left_ns)
+{
+    struct ref_job *first = ref_first(&world.reference, tube, false);
+    struct ref_job *suspect = ref_first(&world.reference, tube, true);
+    *ret_left_ns = 0;
+    if (suspect == NULL) {
+        return first;
+    }
+    struct weiri_suspects here = suspects_of(process, is_awaited);
+    const struct stored_job *job = stored_find(&world.backend, suspect->number);
+    bool begins = weiri_suspect_begins(&here, &job->row.facts, attempts_max);
+    CHECK(begins == ref_may_begin(&world.reference, suspect, process, attempts_max, is_awaited));
+    if (!begins) {
+        *ret_left_ns = here.new_in_ns > 0 ? here.new_in_ns : WEIRI_SUSPECT_NEW_NS;
+        world.seen[LEFT]++;
+    }
+    return !begins || (first != NULL && ref_precedes(first, suspect)) ? first : suspect;
+}
+
+static void sleep_until_next(int tube, int64_t left_ns)
 {
     struct weiri_firsts firsts = stored_firsts(&world.backend, tube);
     int64_t in_ns = 0;
     bool is_empty = false;
     firsts.firing_ns = first_firing(tube);
+    firsts.suspect_in_ns = left_ns;
     CHECK_STATUS(weiri_next_look(&firsts, record_of(tube), world.backend.now, &in_ns, &is_empty),
                  WEIR_OK);
     int64_t next = weiri_time_earlier(first_firing(tube), ref_next(&world.reference, tube, true));
+    if (left_ns > 0) {
+        next = weiri_time_earlier(next, world.reference.wall + left_ns);
+    }
     int64_t passed_ns = next < world.reference.wall ? world.reference.wall - next : 0;
     CHECK_INT(weiri_time_add(world.reference.wall, in_ns), ==, next + passed_ns);
     int64_t live = ref_count(&world.reference, tube, WEIR_JOB_DELAYED) +
@@ -124,12 +171,18 @@ static void do_look(void)
         }
     }
     bool is_paused = record_of(tube)->paused_until_ns > world.backend.now.wall_ns;
-    struct ref_job *first = NULL;
-    while (wanted > 0 && !is_paused && (first = ref_first(&world.reference, tube)) != NULL) {
-        wanted -= reserve(stored_find(&world.backend, first->number));
+    int process = below(PROCESSES);
+    bool is_awaited = below(4) == 0;
+    int64_t left_ns = 0;
+    while (wanted > 0 && !is_paused) {
+        struct ref_job *next = next_job(tube, process, attempts_max, is_awaited, &left_ns);
+        if (next == NULL) {
+            break;
+        }
+        wanted -= reserve(stored_find(&world.backend, next->number), process, attempts_max);
     }
     if (wanted > 0) {
-        sleep_until_next(tube);
+        sleep_until_next(tube, left_ns);
     } else {
         wake(tube);
     }
@@ -143,7 +196,7 @@ static void do_decide_any(void)
         return;
     }
     if (job->row.facts.state == WEIR_JOB_READY) {
-        (void)reserve(job);
+        (void)reserve(job, below(PROCESSES), (uint32_t)below(6));
     } else {
         expire(job, 1 + (uint32_t)below(4));
     }
@@ -216,8 +269,13 @@ static void do_settle(void)
     enum weiri_write what =
         weiri_decide_settle(&row, &settlement, record_of(tube), world.backend.now, &effects);
     (void)write(job, &row, what, &effects, NULL);
-    CHECK_STATUS(effects.status,
-                 ref_settle(&world.reference, held->number, held->token, &settlement));
+    bool is_canceled;
+    CHECK_STATUS(effects.status, ref_settle(&world.reference, held->number, held->token,
+                                            &settlement, &is_canceled));
+    CHECK(effects.is_canceled == is_canceled);
+    world.seen[TOLD] += is_canceled && event == WEIRI_JOB_TOUCH;
+    world.seen[JUDGED] += is_canceled && event != WEIRI_JOB_TOUCH;
+    world.seen[RENEWED_AFTER] += is_canceled && effects.takes_again;
     world.seen[STALE] += effects.status == WEIR_ELEASELOST;
     world.seen[RUN_AGAIN] += effects.takes_again;
     if (what == WEIRI_UPDATE && row.facts.state == WEIR_JOB_ARCHIVED) {

@@ -22,7 +22,8 @@ enum {
     KEYS = 4,
     GROUPS = 2,
     PUT_IDS = 3,
-    MARKS = TUBES * KEYS
+    MARKS = TUBES * KEYS,
+    PROCESSES = 2
 };
 
 struct ref_job {
@@ -36,7 +37,12 @@ struct ref_job {
     int64_t run_at, ttr, lease;
     uint64_t token;
     uint32_t attempts;
-    uint32_t lost; /* weight of the runs in a row that were lost */
+    uint32_t lost;         /* weight of the runs in a row that were lost */
+    uint32_t attempts_max; /* of who reserved it last */
+    enum weir_verdict verdict;
+    int process;    /* that reserved it last, */
+    int64_t began;  /* and when, on the clock of leases */
+    bool is_barred; /* a verdict ends it for good, so that no run begins */
     int progress;
     char reason[WEIR_REASON_SIZE];
     bool was_kicked;
@@ -195,6 +201,9 @@ static inline void ref_begin_anew(const struct reference *world, struct ref_job 
     ref_wait(world, job, job->again_at);
     ref_take_again(job);
     job->attempts = 0;
+    job->lost = 0;
+    job->verdict = 0;
+    job->is_barred = false;
     job->history = 0;
     job->runs_again = false;
     job->was_kicked = false;

@@ -5,7 +5,7 @@
 
 /* The rules of the reference (job_reference.h): what becomes of its jobs at each event. */
 
-#include "models/job_reference.h"
+#include "models/job_verdicts.h"
 
 /* --- puts --- */
 
@@ -64,9 +64,11 @@ static inline void ref_renew(struct reference *world, struct ref_job *job,
     job->put_id = put->put_id;
     job->body = put->body;
     job->attempts = 0;
+    job->lost = 0;
     job->history = 0;
     job->reason[0] = '\0';
     job->was_kicked = false;
+    job->is_barred = false;
 }
 
 static inline void ref_follow(struct reference *world, struct ref_job *job,
@@ -74,7 +76,15 @@ static inline void ref_follow(struct reference *world, struct ref_job *job,
 {
     int64_t turn = ref_turn(world, put);
     int64_t run_at = put->at_once && turn > world->wall ? world->wall : turn;
-    bool is_later = put->mode == WEIR_DUPLICATE_AGAIN && job->runs_again && job->again_at < run_at;
+    bool is_later = job->runs_again && job->again_at < run_at;
+    if (put->mode == WEIR_DUPLICATE_KEEP && job->runs_again) { /* what was put before is kept */
+        job->again_at = is_later ? job->again_at : run_at;
+        if (!is_later) {
+            ref_take_turn(world, put);
+        }
+        return;
+    }
+    is_later = is_later && put->mode == WEIR_DUPLICATE_AGAIN;
     job->again_at = is_later ? job->again_at : run_at;
     job->again_group = put->group;
     job->again_put_id = put->put_id;
@@ -132,7 +142,8 @@ static inline enum weir_status ref_put(struct reference *world, const struct ref
     default:
         if (older->state == WEIR_JOB_DELAYED && older->run_at > world->wall) {
             ref_hasten(world, older, put);
-        } else if (is_running && put->mode == WEIR_DUPLICATE_AGAIN) {
+        } else if (is_running && (put->mode == WEIR_DUPLICATE_AGAIN ||
+                                  (older->verdict != 0 && older->verdict != WEIR_VERDICT_RETRY))) {
             ref_follow(world, older, put);
         }
         return WEIR_OK;
@@ -143,9 +154,11 @@ static inline enum weir_status ref_put(struct reference *world, const struct ref
 
 /* A holder tells of its run. */
 static inline enum weir_status ref_settle(struct reference *world, int64_t number, uint64_t token,
-                                          const struct weiri_settlement *told)
+                                          const struct weiri_settlement *told,
+                                          bool *ret_is_canceled)
 {
     struct ref_job *job = ref_find(world, number);
+    *ret_is_canceled = false;
     if (job == NULL || job->state != WEIR_JOB_RESERVED || job->token != token) {
         return WEIR_ELEASELOST;
     }
@@ -153,6 +166,13 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
     bool again = job->runs_again;
     int64_t asked = world->wall - (world->lease - told->since_ns) + told->delay_ns;
     int64_t later = again && job->again_at > asked ? job->again_at : asked;
+    *ret_is_canceled = job->verdict != 0 && told->event != WEIRI_JOB_DONE;
+    if (*ret_is_canceled && told->event != WEIRI_JOB_TOUCH) {
+        ref_settle_asked(world, job, later);
+        return WEIR_OK;
+    }
+    job->verdict = told->event == WEIRI_JOB_TOUCH ? job->verdict : 0;
+    job->lost = told->event == WEIRI_JOB_TOUCH || told->event == WEIRI_JOB_RETURN ? job->lost : 0;
     switch (told->event) {
     case WEIRI_JOB_TOUCH:
         job->lease = world->lease + job->ttr;
@@ -204,53 +224,45 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
     return WEIR_OK;
 }
 
-/* A lease has passed. words: those of the burial or of the retry. */
-static inline enum weir_status ref_expire(struct reference *world, struct ref_job *job,
-                                          uint32_t attempts_max, bool is_kept, const char *words)
+static inline bool ref_precedes(const struct ref_job *a, const struct ref_job *b)
 {
-    if (job->state != WEIR_JOB_RESERVED || job->lease > world->lease) {
-        return WEIR_ESTATE;
-    }
-    if (is_kept) {
-        job->lease = world->lease + job->ttr;
-        return WEIR_OK;
-    }
-    world->tubes[job->tube].expired++;
-    bool is_last = job->attempts >= attempts_max;
-    if (job->runs_again && is_last) {
-        ref_begin_anew(world, job);
-    } else if (job->runs_again) {
-        ref_wait(world, job, job->again_at);
-        ref_take_again(job);
-        job->runs_again = false;
-        job->history++;
-    } else {
-        job->history++;
-        job->state = WEIR_JOB_READY;
-        job->lease = 0;
-        if (is_last) {
-            ref_bury(world, job, NULL);
-        }
-    }
-    (void)snprintf(job->reason, sizeof(job->reason), "%s", words);
-    return WEIR_OK;
+    return a->priority != b->priority ? a->priority < b->priority
+           : a->run_at != b->run_at   ? a->run_at < b->run_at
+                                      : a->number < b->number;
 }
 
-/* The first of the ready jobs of a tube whose group has room, or is late for good; NULL: none. */
-static inline struct ref_job *ref_first(struct reference *world, int tube)
+/* Whether a suspect may begin in a process: none began there within a minute, and none of two is in
+ * its last attempt. One of another tube that is awaited goes first. */
+static inline bool ref_may_begin(const struct reference *world, const struct ref_job *job,
+                                 int process, uint32_t attempts_max, bool is_awaited)
+{
+    bool is_last = job->attempts + 1 >= attempts_max;
+    for (int i = 0; i < JOBS; i++) {
+        const struct ref_job *other = &world->jobs[i];
+        if (other->number == 0 || other->state != WEIR_JOB_RESERVED || other->lost < 2 ||
+            other->process != process) {
+            continue;
+        }
+        if (is_last || other->attempts >= other->attempts_max ||
+            world->lease - other->began < WEIR_SECONDS(60)) {
+            return false;
+        }
+    }
+    return is_last || !is_awaited;
+}
+
+/* The first of the ready jobs of a tube, the suspects or the others, whose group has room, or that
+ * is late for good; NULL: none. */
+static inline struct ref_job *ref_first(struct reference *world, int tube, bool is_suspect)
 {
     struct ref_job *first = NULL;
     for (int i = 0; i < JOBS; i++) {
         struct ref_job *job = &world->jobs[i];
         if (job->number == 0 || job->tube != tube || job->state != WEIR_JOB_READY ||
-            ref_is_full(world, job)) {
+            ref_is_full(world, job) || (job->lost >= 2) != is_suspect) {
             continue;
         }
-        bool precedes = first == NULL || job->priority < first->priority ||
-                        (job->priority == first->priority &&
-                         (job->run_at < first->run_at ||
-                          (job->run_at == first->run_at && job->number < first->number)));
-        first = precedes ? job : first;
+        first = first == NULL || ref_precedes(job, first) ? job : first;
     }
     return first;
 }
@@ -264,7 +276,8 @@ static inline bool ref_is_late(const struct reference *world, const struct ref_j
 
 /* A job is picked. *ret_burial: why it was buried, WEIR_OK: it was not. */
 static inline void ref_reserve(struct reference *world, struct ref_job *job, bool is_sound,
-                               const char *damage, enum weir_status *ret_burial)
+                               uint32_t attempts_max, int process, const char *damage,
+                               enum weir_status *ret_burial)
 {
     struct ref_tube *tube = &world->tubes[job->tube];
     char late[96];
@@ -283,7 +296,11 @@ static inline void ref_reserve(struct reference *world, struct ref_job *job, boo
         ref_bury(world, job, late);
         *ret_burial = WEIR_EPAST;
     } else if (!ref_is_full(world, job)) {
+        CHECK(!job->is_barred); /* it was cancelled, and nobody has asked for it since */
         job->state = WEIR_JOB_RESERVED;
+        job->attempts_max = attempts_max;
+        job->process = process;
+        job->began = world->lease;
         job->attempts++;
         job->token++;
         job->lease = world->lease + job->ttr;
@@ -291,96 +308,10 @@ static inline void ref_reserve(struct reference *world, struct ref_job *job, boo
     }
 }
 
-/* --- operators --- */
-
-static inline enum weir_status ref_change(struct reference *world, struct ref_job *job,
-                                          const struct weiri_job_step *step, const char *reason)
-{
-    bool waits = job->state == WEIR_JOB_DELAYED || job->state == WEIR_JOB_READY;
-    if (step->event == WEIRI_JOB_DUE) {
-        if (job->state != WEIR_JOB_DELAYED || job->run_at > world->wall) {
-            return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
-        }
-        job->state = WEIR_JOB_READY;
-        return WEIR_OK;
-    }
-    if (job->state == WEIR_JOB_RESERVED) {
-        return WEIR_EBUSY;
-    }
-    switch (step->event) {
-    case WEIRI_JOB_REMOVE:
-    case WEIRI_JOB_MOVED_AWAY:
-        if (step->event == WEIRI_JOB_MOVED_AWAY && !waits) {
-            return WEIR_ESTATE;
-        }
-        ref_end(world, job);
-        return WEIR_OK;
-    case WEIRI_JOB_SET_ASIDE:
-        if (!waits) {
-            return WEIR_ESTATE;
-        }
-        if (job->attempts == 0 && (reason == NULL || reason[0] == '\0')) {
-            reason = "an operator buried it";
-        }
-        ref_bury(world, job, reason);
-        break;
-    default:
-        if (!waits) {
-            return WEIR_ESTATE;
-        }
-        ref_wait(world, job, step->run_at_ns);
-        break;
-    }
-    return WEIR_OK;
-}
-
-/* A job is kicked to a slot, or where that has passed, at once. */
-static inline enum weir_status ref_kick(struct reference *world, struct ref_job *job,
-                                        bool takes_buried, bool takes_delayed, int64_t slot)
-{
-    if (job->state == WEIR_JOB_BURIED && takes_buried) {
-        ref_wait(world, job, slot > world->wall ? slot : job->run_at);
-        job->state = slot > world->wall ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
-        job->was_kicked = true;
-        job->lost = 0;
-        return WEIR_OK;
-    }
-    if (job->state == WEIR_JOB_DELAYED && takes_delayed) {
-        int64_t last = world->tubes[job->tube].last;
-        int64_t turn = last > world->wall ? last : world->wall;
-        bool is_at_once = slot <= world->wall;
-        int64_t run_at = is_at_once ? turn : slot;
-        run_at = run_at < job->run_at ? run_at : job->run_at;
-        ref_wait(world, job, run_at);
-        job->state = is_at_once ? WEIR_JOB_READY : job->state;
-        world->tubes[job->tube].last =
-            job->state == WEIR_JOB_READY && run_at > last ? run_at : last;
-        return WEIR_OK;
-    }
-    return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
-}
-
-static inline enum weir_status ref_refile(struct reference *world, struct ref_job *job, int tube)
-{
-    if (job->state == WEIR_JOB_RESERVED || job->state == WEIR_JOB_ARCHIVED) {
-        return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
-    }
-    struct ref_mark *mark = ref_mark_of(world, tube, job->key);
-    if (job->tube != tube && (ref_holder(world, tube, job->key) != NULL ||
-                              (mark != NULL && mark->until > world->wall))) {
-        return WEIR_EBUSY;
-    }
-    if (mark != NULL && job->tube != tube) {
-        mark->key = 0;
-    }
-    job->tube = tube;
-    return WEIR_OK;
-}
-
 /* --- what is to come --- */
 
 /* When to look at the tube next, by the wall clock: a job is ready that may run, a time or a lease
- * passes, or with with_pause a pause ends. */
+ * passes, or with with_pause a pause ends. Suspects, which may have to wait, are left out. */
 static inline int64_t ref_next(const struct reference *world, int tube, bool with_pause)
 {
     int64_t paused_until = world->tubes[tube].paused_until;
@@ -396,7 +327,8 @@ static inline int64_t ref_next(const struct reference *world, int tube, bool wit
             at = job->run_at;
         } else if (job->state == WEIR_JOB_RESERVED) {
             at = job->lease - world->lease + world->wall;
-        } else if (job->state == WEIR_JOB_READY && !ref_is_full(world, job)) {
+        } else if (job->state == WEIR_JOB_READY && !ref_is_full(world, job) &&
+                   (job->lost < 2 || (is_paused && with_pause))) {
             at = is_paused ? paused_until : world->wall;
         }
         next = at < next ? at : next;

@@ -24,34 +24,6 @@ static void do_change(void)
     }
 }
 
-static void do_kick(void)
-{
-    struct stored_job *job = any_job();
-    bool takes_buried = below(4) != 0;
-    bool takes_delayed = !takes_buried || below(2) == 0;
-    int64_t slot = below(2) == 0 ? 0 : world.reference.wall + units(30) - 5 * UNIT;
-    if (job == NULL) {
-        return;
-    }
-    struct weiri_job_row row = stored_load(&world.backend, job);
-    struct weiri_effects effects;
-    uint32_t states =
-        (takes_buried ? 1U << WEIR_JOB_BURIED : 0) | (takes_delayed ? 1U << WEIR_JOB_DELAYED : 0);
-    enum weiri_write what = weiri_decide_kick(&row, takes_delayed ? states : 0, slot,
-                                              record_of(row.tube), world.backend.now, &effects);
-    (void)write(job, &row, what, &effects, NULL);
-    struct ref_job *expected = ref_find(&world.reference, job->row.number);
-    CHECK(expected != NULL);
-    if (what == WEIRI_UPDATE && effects.from == WEIR_JOB_DELAYED && effects.to == WEIR_JOB_READY &&
-        row.facts.run_at_ns > record_of(row.tube)->last_ns) {
-        record_of(row.tube)->last_ns = row.facts.run_at_ns;
-    }
-    world.seen[KICKED] += what == WEIRI_UPDATE && effects.from == WEIR_JOB_BURIED;
-    world.seen[HASTENED] += what == WEIRI_UPDATE && effects.from == WEIR_JOB_DELAYED;
-    CHECK_STATUS(effects.status,
-                 ref_kick(&world.reference, expected, takes_buried, takes_delayed, slot));
-}
-
 static void do_refile(void)
 {
     struct stored_job *job = any_job();
@@ -176,10 +148,10 @@ static void do_set_clock(void)
 static void step_random(void)
 {
     static void (*const steps[])(void) = {
-        do_put,    do_put,    do_put,    do_put,    do_put,    do_look,     do_look,
-        do_look,   do_look,   do_settle, do_settle, do_settle, do_settle,   do_settle,
-        do_settle, do_let_go, do_change, do_kick,   do_refile, do_schedule, do_decide_any,
-        do_wait,   do_wait,   do_wait,   do_wait,
+        do_put,      do_put,        do_put,    do_put,    do_put,    do_look,      do_look,
+        do_look,     do_look,       do_settle, do_settle, do_settle, do_settle,    do_settle,
+        do_settle,   do_let_go,     do_change, do_kick,   do_cancel, do_take_back, do_refile,
+        do_schedule, do_decide_any, do_wait,   do_wait,   do_wait,   do_wait,
     };
     int dice = below(600);
     if (dice < 6) {

@@ -40,6 +40,15 @@ enum event {
     REFILED,
     MOVED_AWAY,
     KICKED,
+    CANCELED_WAITING,
+    ASKED,
+    TOLD,
+    JUDGED,
+    JUDGED_LOST,
+    RENEWED_AFTER,
+    TAKEN,
+    TRIED,
+    LEFT,
     HASTENED,
     SLEPT,
     WOKEN,
@@ -47,10 +56,12 @@ enum event {
 };
 
 static const char *const event_names[EVENTS] = {
-    "refused",      "unchanged",  "renewed",  "followed", "run again", "throttled",
-    "late, buried", "dropped",    "damaged",  "full",     "kept",      "lost",
-    "lost, buried", "stale",      "archived", "trimmed",  "fired",     "skipped",
-    "refiled",      "moved away", "kicked",   "hastened", "slept",     "woken",
+    "refused",      "unchanged",    "renewed",       "followed",   "run again", "throttled",
+    "late, buried", "dropped",      "damaged",       "full",       "kept",      "lost",
+    "lost, buried", "stale",        "archived",      "trimmed",    "fired",     "skipped",
+    "refiled",      "moved away",   "kicked",        "canceled",   "asked",     "told",
+    "judged",       "judged, lost", "renewed after", "taken back", "suspects",  "left",
+    "hastened",     "slept",        "woken",
 };
 
 /* What a holder has of its reservation, also after it ended. */
