@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/exchange.h"
 #include "jobs/sqlite/write.h"
 
 struct entry {
@@ -15,6 +15,7 @@ struct entry {
 struct change_request {
     const struct weiri_change *change;
     struct entry *entries; /* of the ids */
+    int64_t asked_ns;      /* when it began to wait for its turn, on the clock of leases */
 };
 
 struct kick_request {
@@ -31,6 +32,24 @@ static bool is_listed(struct weiri_store *store, const struct weiri_change *chan
         &store->writer, WEIRI_SQL_IS_LISTED,
         WEIRI_VALUES(number, change->identities[i], change->run_times_ns[i], change->listed_in),
         &ignored);
+}
+
+/* Whose lease ends while the call waits for its turn may wait as well, to renew it. */
+static enum weir_status cancel(struct weiri_store *store, const struct change_request *request,
+                               struct weiri_tally *tally, struct weiri_job_row *row,
+                               struct weiri_now now)
+{
+    const struct weiri_change *change = request->change;
+    const struct weiri_now asked = {now.wall_ns,
+                                    weiri_time_earlier(request->asked_ns, now.lease_ns)};
+    struct weiri_policy policy;
+    struct weiri_effects effects;
+    weiri_policy_find(&store->writer, row->tube, &policy);
+    enum weiri_write write =
+        weiri_decide_cancel(row, change->verdict, change->reason, weiri_row_is_kept(store, row),
+                            false, &policy.record, asked, &effects);
+    weiri_row_write(store, tally, row, write, &effects, now);
+    return effects.is_canceled ? WEIR_ECANCELED : effects.status;
 }
 
 static void run_change(struct weiri_store *store, void *arg)
@@ -50,6 +69,8 @@ static void run_change(struct weiri_store *store, void *arg)
                         (change->identities == NULL || is_listed(store, change, i, row.number));
         if (is_there && change->tube != NULL) {
             weiri_row_refile(store, &tally, &target, &row, tube, now, status);
+        } else if (is_there && change->event == WEIRI_JOB_CANCEL) {
+            *status = cancel(store, request, &tally, &row, now);
         } else if (is_there) {
             weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
         }
@@ -107,7 +128,7 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = weiri_number_parse("job id", change->ids[i], &entries[i].number, ret_error);
     }
-    struct change_request request = {change, entries};
+    struct change_request request = {change, entries, weiri_store_lease_now(store)};
     if (status == WEIR_OK) {
         status = weiri_commit(store, run_change, &request, ret_error);
     }

@@ -30,7 +30,7 @@ static void settle_row(struct weiri_store *store, struct weiri_tally *tally,
         weiri_policy_find(&store->writer, row->tube, &policy);
     }
     enum weiri_write write = weiri_decide_settle(row, settlement, &policy.record, now, &effects);
-    settlement->status = effects.status;
+    settlement->status = effects.is_canceled ? WEIR_ECANCELED : effects.status;
     weiri_row_write(store, tally, row, write, &effects, now);
     if (effects.to == WEIR_JOB_ARCHIVED) {
         (void)weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now);

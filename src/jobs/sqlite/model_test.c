@@ -28,6 +28,7 @@ struct model_job {
     int64_t lease;
     uint64_t token;
     uint32_t attempts;
+    uint32_t attempts_max; /* of who reserved it last */
 };
 
 struct model {
@@ -141,7 +142,8 @@ static void model_collect(struct model *m, int tube, uint32_t attempts_max)
             continue;
         }
         if (job->state == WEIR_JOB_RESERVED && job->lease <= now(m)) {
-            job->state = job->attempts >= attempts_max ? WEIR_JOB_BURIED : WEIR_JOB_READY;
+            uint32_t most = job->attempts_max < attempts_max ? job->attempts_max : attempts_max;
+            job->state = job->attempts >= most ? WEIR_JOB_BURIED : WEIR_JOB_READY;
             job->lease = 0;
             m->expired[tube]++;
         } else if (job->state == WEIR_JOB_DELAYED && job->run_at <= now(m)) {
@@ -198,6 +200,7 @@ static void do_reserve(struct model *m)
         job->attempts++;
         job->token++;
         job->lease = now(m) + job->ttr;
+        job->attempts_max = attempts_max;
         CHECK_INT(got->number, ==, job->number);
         CHECK_INT(got->job.attempts, ==, job->attempts);
         CHECK_INT(got->token, ==, job->token);

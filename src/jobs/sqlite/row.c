@@ -67,15 +67,20 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
                 .again = (uint64_t)sqlite3_column_int64(statement, 16),
                 .again_at_ns = sqlite3_column_int64(statement, 17)},
     };
+    int64_t verdict = sqlite3_column_int64(statement, 18);
+    int64_t attempts_max = sqlite3_column_int64(statement, 19);
     if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
-        row.progress > 100) {
+        row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
+        attempts_max > UINT32_MAX) {
         weiri_sql_fail(connection, SQLITE_CORRUPT);
         return;
     }
     row.facts.state = (enum weir_job_state)state;
     row.facts.attempts = (uint32_t)attempts;
     row.facts.token = (uint64_t)token;
+    row.facts.verdict = (enum weir_verdict)verdict;
+    row.facts.attempts_max = (uint32_t)attempts_max;
     *ret_row = row;
 }
 
@@ -111,13 +116,14 @@ static void save(struct weiri_store *store, const struct weiri_job_row *row,
                  const struct weiri_effects *effects)
 {
     const struct weiri_job_facts *facts = &row->facts;
-    weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
-                  WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
-                               facts->lease_ns, (int64_t)facts->token,
-                               int_where(effects->is_started, row->owner),
-                               weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
-                               int_where(effects->is_started, row->started_ns),
-                               int_where(row->progress >= 0, row->progress)));
+    weiri_sql_run(
+        &store->writer, WEIRI_SQL_SAVE,
+        WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts, facts->lease_ns,
+                     (int64_t)facts->token, int_where(effects->is_started, row->owner),
+                     weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
+                     int_where(effects->is_started, row->started_ns),
+                     int_where(row->progress >= 0, row->progress),
+                     int_where(facts->verdict != 0, facts->verdict), facts->attempts_max));
 }
 
 static void turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)
@@ -169,6 +175,9 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     tally->counts[effects->from]--;
     tally->counts[effects->to]++;
     add_up(tally, effects);
+    if (effects->tells_holder) {
+        weiri_write_tell_holders(store);
+    }
     if (is_saved) {
         save(store, row, effects);
     }
@@ -226,8 +235,7 @@ enum {
     ROWS_MAX = 64
 };
 
-/* Whether the row's reservation is renewed by its holder, in this process. */
-static bool is_kept(struct weiri_store *store, const struct weiri_job_row *row)
+bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *row)
 {
     bool is = false;
     weiri_mutex_lock(&store->mutex);
@@ -247,10 +255,11 @@ static void change_row(struct weiri_store *store, struct weiri_tally *tally,
                        struct weiri_now now, const struct weiri_tube_record *record)
 {
     struct weiri_effects effects;
-    enum weiri_write write = step->event == WEIRI_JOB_EXPIRE
-                                 ? weiri_decide_expire(row, step->attempts_max, is_kept(store, row),
-                                                       record, now, &effects)
-                                 : weiri_decide_change(row, step, NULL, now, &effects);
+    enum weiri_write write =
+        step->event == WEIRI_JOB_EXPIRE
+            ? weiri_decide_expire(row, step->attempts_max, weiri_row_is_kept(store, row), record,
+                                  now, &effects)
+            : weiri_decide_change(row, step, NULL, now, &effects);
     weiri_sql_fail(&store->writer, write == WEIRI_NOTHING ? SQLITE_CORRUPT : SQLITE_OK);
     weiri_row_write(store, tally, row, write, &effects, now);
 }

@@ -55,6 +55,9 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_job_row *row, enum weiri_write write,
                      const struct weiri_effects *effects, struct weiri_now now);
 
+/* Whether its reservation is renewed by its holder, in this process. */
+bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *row);
+
 /* Applies an event that is no holder's. reason NULL: as it was. ret_status is that of
  * weiri_decide_change(). */
 void weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,

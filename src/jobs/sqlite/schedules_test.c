@@ -222,6 +222,12 @@ TEST(overlap, "a schedule without overlap puts no job while its last one has not
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     CHECK_INT(job->job.run_at_ns, ==, third);
     CHECK_INT(see(broker, "s").skipped, ==, 2);
+    /* One that is asked to end has not ended. */
+    const struct weir_change change = {.kind = WEIR_CHANGE_CANCEL, .verdict = WEIR_VERDICT_RETRY};
+    const char *id = job->job.id;
+    enum weir_status asked;
+    CHECK_STATUS(weir_broker_change(broker, &change, &id, 1, &asked, NULL), WEIR_OK);
+    CHECK_STATUS(asked, WEIR_ECANCELED);
     int64_t times[4];
     pass(2 * MINUTE);
     CHECK_INT(work(broker, "t", times, 4), ==, 0);
@@ -229,7 +235,7 @@ TEST(overlap, "a schedule without overlap puts no job while its last one has not
     /* One that is to run again has not ended. */
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, jobs_clocks_wall(&clocks) + 2 * MINUTE,
                              "failed"),
-                 WEIR_OK);
+                 WEIR_ECANCELED);
     jobs_free_one(broker, job);
     pass(MINUTE);
     CHECK_INT(work(broker, "t", times, 4), ==, 0);

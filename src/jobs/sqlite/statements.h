@@ -105,7 +105,7 @@
     X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY "WHERE jobs.id = ?1")               \
     X(SAVE, "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "     \
             "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "  \
-            "started), progress = ?10 WHERE id = ?1")                                              \
+            "started), progress = ?10, verdict = ?11, attempts_max = ?12 WHERE id = ?1")           \
     X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \

@@ -361,7 +361,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
            WEIRI_CAN(SCHEDULES) | WEIRI_CAN(POLICIES) | WEIRI_CAN(TRANSACTIONS) | WEIRI_CAN(LIST) |
            WEIRI_CAN(RESERVED) | WEIRI_CAN(MOVE_IDS) | WEIRI_CAN(ATTEMPTS) | WEIRI_CAN(WAS_PUT) |
            WEIRI_CAN(DURABILITY) | WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR) | WEIRI_CAN(PRIORITIES) |
-           WEIRI_CAN(REASONS) | WEIRI_CAN(SINGLE_RUNS),
+           WEIRI_CAN(REASONS) | WEIRI_CAN(CONTROL) | WEIRI_CAN(SINGLE_RUNS),
     .open = open_store,
     .close = close_store,
     .now = weiri_store_now,
