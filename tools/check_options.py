@@ -11,7 +11,7 @@ import re
 from sources import Findings, files, read, without_comments
 
 READER = re.compile(r"^\w[^;{]*\(int option, const char \*name,.*?^}$", re.M | re.S)
-SHARED = re.compile(r"arguments_(?:parse|run)\([^;]*?,\s*(option_flag|NULL),\s*[^;]*\)")
+SHARED = re.compile(r"(?:arguments_run\([^;]*?,\s*|\.set = )(option_flag|NULL),")
 ROW = re.compile(r"\bOPTION_(?:FLAG|VALUE)\(|\b[A-Z]+_OPTIONS\b|\bMATCHING_FILTERS\b")
 
 findings = Findings("check_options")

@@ -62,14 +62,8 @@ struct arguments {
     size_t value_count;
 };
 
-/* Handles one option with its text (NULL for a flag; else valid until the command ends). name is
- * its name in messages, valid during the call. Returns 0 or an exit status, after saying why. */
-typedef int option_fn(int option, const char *name, const char *text, void *arg);
 /* That of a command whose only option is a flag; arg is a bool, or begins with one. */
 option_fn option_flag;
-
-/* A command's work, once its words are parsed. Returns 0 or an exit status. */
-typedef int action_fn(struct arguments *arguments, void *arg);
 
 /* Parses argv, refuses operands that the command's row does not name, and acts, unless help was
  * asked for. set may be NULL for a command without options of its own. Returns 0 or an exit status.

@@ -380,12 +380,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_bench(const struct command *command, int argc, char **argv)
-{
-    static struct bench bench = {.time_ns = TIME_DEFAULT, .size = BODY_DEFAULT};
-    return arguments_run(command, argc, argv, set_option, act, &bench);
-}
-
 const struct command command_bench = {
     .name = "bench",
     .operands = "URL",
@@ -394,5 +388,7 @@ const struct command command_bench = {
     .examples = "  weir bench sqlite:/srv/bench.db    a store made there, and removed\n"
                 "  weir bench beanstalk://a,b,c/      in a tube of its own\n",
     .options = bench_options,
-    .run = run_bench,
+    .set = set_option,
+    .act = act,
+    .state = &(struct bench){.time_ns = TIME_DEFAULT, .size = BODY_DEFAULT},
 };

@@ -57,12 +57,6 @@ static int back_up(weir_broker *broker, const char *path, bool json)
                : report_status(status, quote(path).text, &error);
 }
 
-static int run_backup(const struct command *command, int argc, char **argv)
-{
-    struct care care = {.use = STORE_READ, .fn = back_up};
-    return arguments_run(command, argc, argv, option_flag, act, &care);
-}
-
 static int repair(weir_broker *broker, const char *path, bool json)
 {
     struct weir_error error = {0};
@@ -81,12 +75,6 @@ static int repair(weir_broker *broker, const char *path, bool json)
     return printed ? EX_OK : table_refuse();
 }
 
-static int run_repair(const struct command *command, int argc, char **argv)
-{
-    struct care care = {.use = STORE_ALTER, .fn = repair};
-    return arguments_run(command, argc, argv, option_flag, act, &care);
-}
-
 static int shrink(weir_broker *broker, const char *path, bool json)
 {
     struct weir_error error = {0};
@@ -103,12 +91,6 @@ static int shrink(weir_broker *broker, const char *path, bool json)
     return printed ? EX_OK : table_refuse();
 }
 
-static int run_shrink(const struct command *command, int argc, char **argv)
-{
-    struct care care = {.use = STORE_ALTER, .fn = shrink};
-    return arguments_run(command, argc, argv, option_flag, act, &care);
-}
-
 const struct command command_backup = {
     .name = "backup",
     .operands = "FILE",
@@ -116,7 +98,9 @@ const struct command command_backup = {
     .summary = "copy a store, which may be in use, to a new file",
     .examples = "  weir backup /backup/jobs.db\n",
     .options = NULL,
-    .run = run_backup,
+    .set = option_flag,
+    .act = act,
+    .state = &(struct care){.use = STORE_READ, .fn = back_up},
 };
 
 const struct command command_repair = {
@@ -125,7 +109,9 @@ const struct command command_repair = {
     .summary = "make indexes and counts of a store anew, bury jobs with damaged bodies",
     .examples = "  weir repair -b sqlite:jobs.db   after `weir doctor` found damage\n",
     .options = care_options,
-    .run = run_repair,
+    .set = option_flag,
+    .act = act,
+    .state = &(struct care){.use = STORE_ALTER, .fn = repair},
 };
 
 const struct command command_shrink = {
@@ -134,5 +120,7 @@ const struct command command_shrink = {
     .summary = "give the space of deleted jobs back to the disk",
     .examples = "  weir shrink -b sqlite:jobs.db\n",
     .options = care_options,
-    .run = run_shrink,
+    .set = option_flag,
+    .act = act,
+    .state = &(struct care){.use = STORE_ALTER, .fn = shrink},
 };

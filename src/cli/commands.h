@@ -7,6 +7,15 @@
 
 #include <popt.h>
 
+struct arguments;
+
+/* Handles one option with its text (NULL for a flag; else valid until the command ends). name is
+ * its name in messages, valid during the call. Returns 0 or an exit status, after saying why. */
+typedef int option_fn(int option, const char *name, const char *text, void *arg);
+
+/* A command's work, once its words are parsed. Returns 0 or an exit status. */
+typedef int action_fn(struct arguments *arguments, void *arg);
+
 /* One row for each command. All else about it is in its file. */
 struct command {
     const char *name;     /* The word after `weir`. */
@@ -16,8 +25,11 @@ struct command {
     const char *summary;  /* One line, lower case, without a full stop. */
     const char *examples; /* Whole lines, each with its newline. */
     const struct poptOption *options; /* Its own; --help and the like come from options.h. */
-    /* argv[0] is the command's name. Returns the exit status, 0 or one of <sysexits.h>, after
-     * saying why on standard error if it is not 0. */
+    option_fn *set;                   /* Of its options; NULL: it has none. */
+    action_fn *act;
+    void *state; /* What both get, as it is at the start. A command runs once. */
+    /* Instead of these, where its start is not known before, or it has more to end. argv[0] is the
+     * command's name. Returns the exit status, as action_fn. */
     int (*run)(const struct command *command, int argc, char **argv);
 };
 

@@ -194,11 +194,6 @@ static int print(struct arguments *arguments, void *arg)
     return report(EX_USAGE, "%s: expected bash, zsh or fish", quote(arguments->operands[0]).text);
 }
 
-static int run_completion(const struct command *command, int argc, char **argv)
-{
-    return arguments_run(command, argc, argv, NULL, print, NULL);
-}
-
 const struct command command_completion = {
     .name = "completion",
     .operands = "SHELL",
@@ -206,5 +201,5 @@ const struct command command_completion = {
     .summary = "print a script that completes commands, for bash, zsh or fish",
     .examples = "  weir completion bash > ~/.local/share/bash-completion/completions/weir\n"
                 "  weir completion fish > ~/.config/fish/completions/weir.fish\n",
-    .run = run_completion,
+    .act = print,
 };

@@ -39,12 +39,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_config(const struct command *command, int argc, char **argv)
-{
-    bool origin = false;
-    return arguments_run(command, argc, argv, option_flag, act, &origin);
-}
-
 const struct command command_config = {
     .name = "config",
     .operands = "check|show FILE",
@@ -53,5 +47,7 @@ const struct command command_config = {
     .examples = "  weir config check /etc/weir/weir.conf\n"
                 "  weir config show --origin weir.conf    every setting, and where it comes from\n",
     .options = config_options,
-    .run = run_config,
+    .set = option_flag,
+    .act = act,
+    .state = &(bool){false},
 };

@@ -248,17 +248,12 @@ static int show(struct arguments *arguments, void *arg)
     return code == EX_OK ? removed : code;
 }
 
-static int run_demo(const struct command *command, int argc, char **argv)
-{
-    static struct demo demo;
-    return arguments_run(command, argc, argv, NULL, show, &demo);
-}
-
 const struct command command_demo = {
     .name = "demo",
     .operands = "",
     .summary = "show weir at work: jobs in every state, and the page, until Ctrl-C",
     .examples = "  weir demo\n",
     .options = NULL,
-    .run = run_demo,
+    .act = show,
+    .state = &(struct demo){.mails = 0},
 };

@@ -193,12 +193,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_doctor(const struct command *command, int argc, char **argv)
-{
-    struct doctor doctor = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    return arguments_run(command, argc, argv, option_flag, act, &doctor);
-}
-
 const struct command command_doctor = {
     .name = "doctor",
     .operands = "",
@@ -206,5 +200,7 @@ const struct command command_doctor = {
     .examples = "  weir doctor\n"
                 "  weir doctor --json | jq .finding\n",
     .options = doctor_options,
-    .run = run_doctor,
+    .set = option_flag,
+    .act = act,
+    .state = &(struct doctor){.mutex = PTHREAD_MUTEX_INITIALIZER},
 };

@@ -52,28 +52,6 @@ static int act(struct arguments *arguments, void *arg)
     return matching_run(&end->matching, arguments, &end->verb, end->json);
 }
 
-static int run_rm(const struct command *command, int argc, char **argv)
-{
-    struct end end = {.verb = {.change = {.kind = WEIR_CHANGE_REMOVE},
-                               .plain = "remove",
-                               .done = "removed",
-                               .states = IDS_AT_REST | IDS_ARCHIVED,
-                               .expected = "a job that is delayed, ready, buried or archived"},
-                      .matching = {.filter = {0}}};
-    return arguments_run(command, argc, argv, set_option, act, &end);
-}
-
-static int run_bury(const struct command *command, int argc, char **argv)
-{
-    struct end end = {.verb = {.change = {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"},
-                               .plain = "bury",
-                               .done = "buried",
-                               .states = IDS_WAITING,
-                               .expected = "a job that is delayed or ready"},
-                      .matching = {.filter = {0}}};
-    return arguments_run(command, argc, argv, set_option, act, &end);
-}
-
 const struct command command_rm = {
     .name = "rm",
     .operands = "ID... | --tube TUBE FILTER...",
@@ -83,7 +61,14 @@ const struct command command_rm = {
                 "  weir rm --tube img --text 'no such file'\n"
                 "  id=$(weir put --delay 1h mail 'too hasty') && weir rm \"$id\"\n",
     .options = rm_options,
-    .run = run_rm,
+    .set = set_option,
+    .act = act,
+    .state = &(struct end){.verb = {.change = {.kind = WEIR_CHANGE_REMOVE},
+                                    .plain = "remove",
+                                    .done = "removed",
+                                    .states = IDS_AT_REST | IDS_ARCHIVED,
+                                    .expected = "a job that is delayed, ready, buried or archived"},
+                           .matching = {.filter = {0}}},
 };
 
 const struct command command_bury = {
@@ -93,5 +78,13 @@ const struct command command_bury = {
     .examples = "  weir bury 17 18\n"
                 "  weir bury --reason 'the printer is on fire' --tube print --older 1h\n",
     .options = bury_options,
-    .run = run_bury,
+    .set = set_option,
+    .act = act,
+    .state =
+        &(struct end){.verb = {.change = {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"},
+                               .plain = "bury",
+                               .done = "buried",
+                               .states = IDS_WAITING,
+                               .expected = "a job that is delayed or ready"},
+                      .matching = {.filter = {0}}},
 };

@@ -42,11 +42,6 @@ static int explain(struct arguments *arguments, void *arg)
     return about != NULL ? arguments_help(about) : EX_USAGE;
 }
 
-static int run_help(const struct command *command, int argc, char **argv)
-{
-    return arguments_run(command, argc, argv, NULL, explain, NULL);
-}
-
 const struct command command_help = {
     .name = "help",
     .operands = "[COMMAND]",
@@ -55,5 +50,5 @@ const struct command command_help = {
     .summary = "explain weir, or one of its commands",
     .examples = "  weir help work\n",
     .options = NULL,
-    .run = run_help,
+    .act = explain,
 };

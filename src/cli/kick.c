@@ -144,12 +144,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_kick(const struct command *command, int argc, char **argv)
-{
-    struct kick kick = {.matching = {.filter = {0}}};
-    return arguments_run(command, argc, argv, set_option, act, &kick);
-}
-
 const struct command command_kick = {
     .name = "kick",
     .operands = "TUBE | --tube TUBE | ID...",
@@ -159,5 +153,7 @@ const struct command command_kick = {
                 "  weir kick 17 18\n"
                 "  weir kick img --text 'timed out'\n",
     .options = kick_options,
-    .run = run_kick,
+    .set = set_option,
+    .act = act,
+    .state = &(struct kick){.matching = {.filter = {0}}},
 };

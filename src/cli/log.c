@@ -132,12 +132,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_log(const struct command *command, int argc, char **argv)
-{
-    struct log log = {.json = false};
-    return arguments_run(command, argc, argv, option_flag, act, &log);
-}
-
 const struct command command_log = {
     .name = "log",
     .operands = "ID",
@@ -146,5 +140,7 @@ const struct command command_log = {
     .examples = "  weir log 17\n"
                 "  weir log --json 17\n",
     .options = log_options,
-    .run = run_log,
+    .set = option_flag,
+    .act = act,
+    .state = &(struct log){.json = false},
 };

@@ -200,12 +200,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_ls(const struct command *command, int argc, char **argv)
-{
-    struct ls ls = {.matching = {.filter = {0}}, .limit = LIMIT_DEFAULT};
-    return arguments_run(command, argc, argv, set_option, act, &ls);
-}
-
 const struct command command_ls = {
     .name = "ls",
     .operands = "[TUBE] | --id ID",
@@ -218,5 +212,7 @@ const struct command command_ls = {
                 "  weir ls --next --body img        those that would run first\n"
                 "  weir ls --id 17 --body\n",
     .options = ls_options,
-    .run = run_ls,
+    .set = set_option,
+    .act = act,
+    .state = &(struct ls){.matching = {.filter = {0}}, .limit = LIMIT_DEFAULT},
 };

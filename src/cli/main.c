@@ -12,6 +12,7 @@
 
 #include <weir/version.h>
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/report.h"
@@ -48,7 +49,9 @@ static int run(int argc, char **argv)
         return EX_USAGE;
     }
     report_begin(command->name);
-    return command->run(command, argc - 1, argv + 1);
+    return command->run != NULL ? command->run(command, argc - 1, argv + 1)
+                                : arguments_run(command, argc - 1, argv + 1, command->set,
+                                                command->act, command->state);
 }
 
 int main(int argc, char **argv)

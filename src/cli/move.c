@@ -179,12 +179,6 @@ static int act(struct arguments *arguments, void *arg)
     return is_over ? move_over(move, arguments) : move_away(move, arguments);
 }
 
-static int run_move(const struct command *command, int argc, char **argv)
-{
-    struct move move = {.matching = {.filter = {0}}};
-    return arguments_run(command, argc, argv, set_option, act, &move);
-}
-
 const struct command command_move = {
     .name = "move",
     .operands = "FROM TO | --to URL TUBE",
@@ -194,5 +188,7 @@ const struct command command_move = {
         "  weir move --to 'beanstalk://a,b,c/?claims=redis://r' mail\n"
         "  weir move --from 'beanstalk://a,b,c/?claims=redis://r' --to sqlite:jobs.db mail\n",
     .options = move_options,
-    .run = run_move,
+    .set = set_option,
+    .act = act,
+    .state = &(struct move){.matching = {.filter = {0}}},
 };

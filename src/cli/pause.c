@@ -90,18 +90,6 @@ static int act(struct arguments *arguments, void *arg)
     return code == EX_OK ? change(arguments, pause->duration_ns) : code;
 }
 
-static int run_pause(const struct command *command, int argc, char **argv)
-{
-    struct pause pause = {.duration_ns = WEIR_FOREVER};
-    return arguments_run(command, argc, argv, set_option, act, &pause);
-}
-
-static int run_resume(const struct command *command, int argc, char **argv)
-{
-    struct pause pause = {.duration_ns = 0};
-    return arguments_run(command, argc, argv, set_option, act, &pause);
-}
-
 const struct command command_pause = {
     .name = "pause",
     .operands = "TUBE [DURATION]",
@@ -110,7 +98,9 @@ const struct command command_pause = {
                 "  weir pause mail 10m\n"
                 "  weir pause mail --until 'tomorrow 6:00'\n",
     .options = pause_options,
-    .run = run_pause,
+    .set = set_option,
+    .act = act,
+    .state = &(struct pause){.duration_ns = WEIR_FOREVER},
 };
 
 const struct command command_resume = {
@@ -119,5 +109,7 @@ const struct command command_resume = {
     .summary = "end the pause of a tube",
     .examples = "  weir resume mail\n",
     .options = NULL,
-    .run = run_resume,
+    .set = set_option,
+    .act = act,
+    .state = &(struct pause){.duration_ns = 0},
 };

@@ -106,12 +106,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_policy(const struct command *command, int argc, char **argv)
-{
-    struct asked asked = {.json = false};
-    return arguments_run(command, argc, argv, set_option, act, &asked);
-}
-
 const struct command command_policy = {
     .name = "policy",
     .operands = "TUBE",
@@ -123,5 +117,7 @@ const struct command command_policy = {
                 "  weir policy mail --per-group 2                     two of each group at once\n"
                 "  weir ls mail --state archived\n",
     .options = policy_options,
-    .run = run_policy,
+    .set = set_option,
+    .act = act,
+    .state = &(struct asked){.json = false},
 };

@@ -322,12 +322,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_run(const struct command *command, int argc, char **argv)
-{
-    static struct run run;
-    return arguments_run(command, argc, argv, NULL, act, &run);
-}
-
 const struct command command_run = {
     .name = "run",
     .operands = "FILE",
@@ -337,5 +331,6 @@ const struct command command_run = {
                 "\n"
                 "weir.conf(5) describes the file; `weir config check FILE` checks it.\n",
     .options = NULL,
-    .run = run_run,
+    .act = act,
+    .state = &(struct run){0},
 };

@@ -251,12 +251,6 @@ static int act(struct arguments *arguments, void *arg)
                   action[0] != '\0' ? quote(action).text : "no action");
 }
 
-static int run_schedule(const struct command *command, int argc, char **argv)
-{
-    struct schedule schedule = {.options = {0}};
-    return arguments_run(command, argc, argv, set_option, act, &schedule);
-}
-
 const struct command command_schedule = {
     .name = "schedule",
     .operands = "add NAME TUBE [BODY] | ls [NAME] | rm|pause|resume|run NAME...",
@@ -266,5 +260,7 @@ const struct command command_schedule = {
                 "  weir schedule ls\n"
                 "  weir schedule run nightly     now as well\n",
     .options = schedule_options,
-    .run = run_schedule,
+    .set = set_option,
+    .act = act,
+    .state = &(struct schedule){.options = {0}},
 };

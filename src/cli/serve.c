@@ -30,12 +30,6 @@ static int serve(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_serve(const struct command *command, int argc, char **argv)
-{
-    static struct endpoint endpoint = ENDPOINT_INIT;
-    return arguments_run(command, argc, argv, endpoint_set, serve, &endpoint);
-}
-
 const struct command command_serve = {
     .name = "serve",
     .operands = "",
@@ -44,5 +38,7 @@ const struct command command_serve = {
                 "  weir serve --listen unix:/run/weir.sock\n"
                 "  weir serve -l 0.0.0.0:8686 --host jobs.example.org --token-file token\n",
     .options = endpoint_options,
-    .run = run_serve,
+    .set = endpoint_set,
+    .act = serve,
+    .state = &(struct endpoint)ENDPOINT_INIT,
 };

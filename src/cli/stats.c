@@ -201,12 +201,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_stats(const struct command *command, int argc, char **argv)
-{
-    struct stats stats = {.json = false};
-    return arguments_run(command, argc, argv, option_flag, act, &stats);
-}
-
 const struct command command_stats = {
     .name = "stats",
     .operands = "[TUBE]",
@@ -216,5 +210,7 @@ const struct command command_stats = {
     .examples = "  weir stats\n"
                 "  weir stats --json img | jq .buried\n",
     .options = stats_options,
-    .run = run_stats,
+    .set = option_flag,
+    .act = act,
+    .state = &(struct stats){.json = false},
 };

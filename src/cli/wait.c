@@ -114,17 +114,13 @@ static int act(struct arguments *arguments, void *arg)
     return code == EX_OK ? buried : code;
 }
 
-static int run_wait(const struct command *command, int argc, char **argv)
-{
-    int64_t timeout_ns = INT64_MAX;
-    return arguments_run(command, argc, argv, set_option, act, &timeout_ns);
-}
-
 const struct command command_wait = {
     .name = "wait",
     .operands = "ID...",
     .summary = "wait until jobs have ended; 1 if one is buried",
     .examples = "  weir wait --timeout 10m \"$(weir put mail 'hello')\"\n",
     .options = wait_options,
-    .run = run_wait,
+    .set = set_option,
+    .act = act,
+    .state = &(int64_t){INT64_MAX},
 };

@@ -95,12 +95,6 @@ static int act(struct arguments *arguments, void *arg)
     return code;
 }
 
-static int run_why(const struct command *command, int argc, char **argv)
-{
-    bool json = false;
-    return arguments_run(command, argc, argv, option_flag, act, &json);
-}
-
 const struct command command_why = {
     .name = "why",
     .operands = "ID",
@@ -108,5 +102,7 @@ const struct command command_why = {
     .summary = "tell why a job does not run, and when it can",
     .examples = "  weir why 17\n",
     .options = why_options,
-    .run = run_why,
+    .set = option_flag,
+    .act = act,
+    .state = &(bool){false},
 };
