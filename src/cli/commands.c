@@ -9,36 +9,13 @@
 #include "cli/nearest.h"
 #include "cli/report.h"
 
-const struct command *const commands[] = {
-    &command_put,
-    &command_work,
-    &command_stats,
-    &command_ls,
-    &command_why,
-    &command_wait,
-    &command_log,
-    &command_kick,
-    &command_bury,
-    &command_rm,
-    &command_pause,
-    &command_resume,
-    &command_policy,
-    &command_move,
-    &command_schedule,
-    &command_cron,
-    &command_run,
-    &command_config,
-    &command_serve,
-    &command_top,
-    &command_doctor,
-    &command_backup,
-    &command_repair,
-    &command_shrink,
-    &command_bench,
-    &command_demo,
-    &command_completion,
-    &command_help,
-    NULL,
+const struct command *const commands[29 + 1] = {
+    &command_put,      &command_work,   &command_stats,      &command_ls,     &command_why,
+    &command_wait,     &command_log,    &command_kick,       &command_bury,   &command_rm,
+    &command_cancel,   &command_pause,  &command_resume,     &command_policy, &command_move,
+    &command_schedule, &command_cron,   &command_run,        &command_config, &command_serve,
+    &command_top,      &command_doctor, &command_backup,     &command_repair, &command_shrink,
+    &command_bench,    &command_demo,   &command_completion, &command_help,
 };
 
 const struct command *command_find(const char *name)

@@ -42,6 +42,7 @@ extern const struct command command_log;
 extern const struct command command_kick;
 extern const struct command command_bury;
 extern const struct command command_rm;
+extern const struct command command_cancel;
 extern const struct command command_pause;
 extern const struct command command_resume;
 extern const struct command command_policy;

@@ -1,15 +1,24 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <pwd.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "cli/matching.h"
+#include "cli/moment.h"
+#include "cli/report.h"
+#include "view/timestamp.h"
 
-/* `rm` and `bury`: each ends jobs, by their ids or all that match. */
+/* `rm`, `bury` and `cancel`: each ends jobs, by their ids or all that match. */
 
 enum end_option {
-    OPTION_JSON = OPTION_OWN,
-    OPTION_REASON
+    OPTION_BURY = OPTION_OWN,
+    OPTION_JSON,
+    OPTION_REASON,
+    OPTION_REMOVE,
+    OPTION_RETRY
 };
 
 static const struct poptOption rm_options[] = {
@@ -26,11 +35,34 @@ static const struct poptOption bury_options[] = {
     POPT_TABLEEND,
 };
 
+static const struct poptOption cancel_options[] = {
+    MATCHING_OPTIONS,
+    OPTION_FLAG("bury", '\0', OPTION_BURY, "Bury it (default)"),
+    OPTION_FLAG("remove", '\0', OPTION_REMOVE, "Delete it for good"),
+    OPTION_FLAG("retry", '\0', OPTION_RETRY, "Run it again, as after a run that failed"),
+    OPTION_VALUE("reason", '\0', OPTION_REASON,
+                 "Why, as `weir peek` shows it (default: canceled by USER at TIME)", "TEXT"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job"),
+    POPT_TABLEEND,
+};
+
 struct end {
     struct ids_verb verb;
     struct matching matching;
     bool json;
 };
+
+/* Of two verdicts none is meant more than the other. */
+static int set_verdict(struct weir_change *change, const char *name, enum weir_verdict verdict)
+{
+    bool is_second = change->verdict != 0 && change->verdict != verdict;
+    change->verdict = verdict;
+    return is_second ? report(EX_USAGE,
+                              "%s: a second verdict; expected one of --bury, --remove "
+                              "and --retry",
+                              name)
+                     : EX_OK;
+}
 
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
@@ -42,6 +74,12 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     case OPTION_JSON:
         end->json = true;
         return EX_OK;
+    case OPTION_BURY:
+        return set_verdict(&end->verb.change, name, WEIR_VERDICT_BURY);
+    case OPTION_REMOVE:
+        return set_verdict(&end->verb.change, name, WEIR_VERDICT_REMOVE);
+    case OPTION_RETRY:
+        return set_verdict(&end->verb.change, name, WEIR_VERDICT_RETRY);
     }
     return matching_set(&end->matching, option, name, text);
 }
@@ -50,6 +88,43 @@ static int act(struct arguments *arguments, void *arg)
 {
     const struct end *end = arg;
     return matching_run(&end->matching, arguments, &end->verb, end->json);
+}
+
+static int act_on_verdict(struct arguments *arguments, void *arg)
+{
+    static const struct ids_verb verbs[] = {
+        [WEIR_VERDICT_BURY] = {.plain = "bury",
+                               .done = "buried",
+                               .states = IDS_WAITING | IDS_RESERVED,
+                               .expected = "a job that is delayed, ready or reserved"},
+        [WEIR_VERDICT_REMOVE] = {.plain = "remove",
+                                 .done = "removed",
+                                 .states = IDS_AT_REST | IDS_RESERVED,
+                                 .expected = "a job that is delayed, ready, reserved or buried",
+                                 .asks = true},
+        [WEIR_VERDICT_RETRY] = {.plain = "retry",
+                                .done = "retried",
+                                .states = IDS_RESERVED,
+                                .expected = "a job that is reserved"}};
+    struct end *end = arg;
+    struct weir_change change = end->verb.change;
+    change.verdict = change.verdict == 0 ? WEIR_VERDICT_BURY : change.verdict;
+    end->verb = verbs[change.verdict];
+    end->verb.change = change;
+    return act(arguments, arg);
+}
+
+static int run_cancel(const struct command *command, int argc, char **argv)
+{
+    char reason[WEIR_REASON_SIZE];
+    const struct passwd *user = getpwuid(geteuid());
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(moment_now(), time);
+    (void)snprintf(reason, sizeof(reason), "canceled by %.60s at %s",
+                   user != NULL ? user->pw_name : "?", time);
+    struct end end = {.verb = {.change = {.kind = WEIR_CHANGE_CANCEL, .reason = reason}},
+                      .matching = {.filter = {0}}};
+    return arguments_run(command, argc, argv, set_option, act_on_verdict, &end);
 }
 
 const struct command command_rm = {
@@ -67,7 +142,9 @@ const struct command command_rm = {
                                     .plain = "remove",
                                     .done = "removed",
                                     .states = IDS_AT_REST | IDS_ARCHIVED,
-                                    .expected = "a job that is delayed, ready, buried or archived"},
+                                    .expected = "a job that is delayed, ready, buried or archived",
+                                    .busy = "; `weir cancel --remove` ends its run",
+                                    .asks = true},
                            .matching = {.filter = {0}}},
 };
 
@@ -85,6 +162,18 @@ const struct command command_bury = {
                                .plain = "bury",
                                .done = "buried",
                                .states = IDS_WAITING,
-                               .expected = "a job that is delayed or ready"},
+                               .expected = "a job that is delayed or ready",
+                               .busy = "; `weir cancel` ends its run"},
                       .matching = {.filter = {0}}},
+};
+
+const struct command command_cancel = {
+    .name = "cancel",
+    .operands = "ID... | --tube TUBE FILTER...",
+    .summary = "end jobs, also those that run",
+    .examples = "  weir cancel 17\n"
+                "  weir cancel --retry 17 18\n"
+                "  weir cancel --remove --tube img --state reserved --text broken.jpg\n",
+    .options = cancel_options,
+    .run = run_cancel,
 };

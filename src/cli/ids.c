@@ -43,14 +43,20 @@ int ids_refuse(const char *id, enum weir_status status, const struct weir_error 
 }
 
 /* Says why a job was left alone. Returns the exit status. */
-static int tell_left(const struct ids_verb *verb, const char *id, enum weir_status status,
-                     const struct weir_error *error)
+static int tell_left(const struct ids_verb *verb, weir_broker *broker, const char *id,
+                     enum weir_status status, const struct weir_error *error)
 {
-    return status == WEIR_EBUSY    ? report(EX_TEMPFAIL, "%s: a worker has it; expected %s",
-                                            quote(id).text, verb->expected)
-           : status == WEIR_ESTATE ? report(EX_DATAERR, "%s: in another state; expected %s",
-                                            quote(id).text, verb->expected)
-                                   : ids_refuse(id, status, error);
+    struct weir_why why = {.state = (enum weir_job_state)0};
+    if (status == WEIR_EBUSY) {
+        return report(EX_TEMPFAIL, "%s: a worker has it; expected %s%s", quote(id).text,
+                      verb->expected, verb->busy != NULL ? verb->busy : "");
+    }
+    if (status != WEIR_ESTATE) {
+        return ids_refuse(id, status, error);
+    }
+    bool is_known = weir_broker_why(broker, id, &why, NULL) == WEIR_OK;
+    return report(EX_DATAERR, "%s: is %s; expected %s", quote(id).text,
+                  is_known ? weir_job_state_name(why.state) : "in another state", verb->expected);
 }
 
 static bool print_result(const struct ids_verb *verb, const char *id, enum weir_status status,
@@ -59,7 +65,9 @@ static bool print_result(const struct ids_verb *verb, const char *id, enum weir_
     if (json) {
         return table_print_json(json_of_result(id, verb->done, status));
     }
-    return status != WEIR_OK || printf("%s %s\n", verb->done, id) >= 0;
+    return status == WEIR_ECANCELED ? printf("asked %s to end\n", id) >= 0
+           : status == WEIR_OK      ? printf("%s %s\n", verb->done, id) >= 0
+                                    : true;
 }
 
 static int change(weir_broker *broker, const struct arguments *arguments,
@@ -76,8 +84,8 @@ static int change(weir_broker *broker, const struct arguments *arguments,
     for (size_t i = 0; i < arguments->count && printed; i++) {
         const char *id = arguments->operands[i];
         printed = print_result(verb, id, statuses[i], json);
-        if (statuses[i] != WEIR_OK) {
-            int left = tell_left(verb, id, statuses[i], &error);
+        if (statuses[i] != WEIR_OK && statuses[i] != WEIR_ECANCELED) {
+            int left = tell_left(verb, broker, id, statuses[i], &error);
             error.text[0] = statuses[i] == WEIR_EUNKNOWN ? '\0' : error.text[0]; /* of the first */
             code = code == EX_OK ? left : code;
         }

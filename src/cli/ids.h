@@ -14,6 +14,7 @@
 /* Sets of states: a bit each. */
 #define IDS_BURIED (1U << WEIR_JOB_BURIED)
 #define IDS_WAITING (1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY)
+#define IDS_RESERVED (1U << WEIR_JOB_RESERVED)
 #define IDS_AT_REST (IDS_WAITING | IDS_BURIED)
 #define IDS_ARCHIVED (1U << WEIR_JOB_ARCHIVED)
 
@@ -23,6 +24,8 @@ struct ids_verb {
     const char *done;     /* "removed" */
     unsigned states;      /* that it is for */
     const char *expected; /* the same in words: "a buried job" */
+    const char *busy;     /* what to do about one that a worker has */
+    bool asks;            /* before more than one job is changed by a filter */
 };
 
 /* Whether an operand is an id: nothing but digits, or with one of `:`, `%` and `,`, which no name

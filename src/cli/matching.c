@@ -63,7 +63,8 @@ struct pass {
     bool only_counts;
     char *ids[STEP];
     size_t held;
-    uint64_t count; /* Jobs that match, or were changed. */
+    uint64_t count; /* Jobs that match, or were changed; also: */
+    uint64_t asked; /* asked to end */
     enum weir_status status;
     struct weir_error error;
 };
@@ -85,6 +86,7 @@ static void flush(struct pass *pass)
     }
     for (size_t i = 0; i < pass->held; i++) {
         pass->count += pass->status == WEIR_OK && statuses[i] == WEIR_OK;
+        pass->asked += pass->status == WEIR_OK && statuses[i] == WEIR_ECANCELED;
         free(pass->ids[i]);
     }
     pass->held = 0;
@@ -94,7 +96,7 @@ static int take(const struct weir_job *job, void *arg)
 {
     struct pass *pass = arg;
     uint64_t limit = pass->matching->limit;
-    if (limit > 0 && pass->count + pass->held == limit) {
+    if (limit > 0 && pass->count + pass->asked + pass->held == limit) {
         return 1;
     }
     if (!is_wanted(pass, job->state)) {
@@ -121,7 +123,8 @@ static int show_progress(const char *id, void *arg)
     const struct pass *pass = arg;
     if (report_progress_due()) {
         report_progress(true, "tube %s: %" PRIu64 " jobs found up to %s",
-                        quote(pass->matching->filter.tube).text, pass->count + pass->held, id);
+                        quote(pass->matching->filter.tube).text,
+                        pass->count + pass->asked + pass->held, id);
     }
     return 0;
 }
@@ -184,9 +187,11 @@ static bool is_agreed(const struct matching *matching, const struct ids_verb *ve
     return fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-static bool print_count(const struct matching *matching, const struct ids_verb *verb, bool json,
-                        uint64_t count)
+static bool print_count(const struct pass *pass, bool json)
 {
+    const struct matching *matching = pass->matching;
+    const struct ids_verb *verb = pass->verb;
+    bool cancels = verb->change.kind == WEIR_CHANGE_CANCEL && !matching->dry_run;
     char name[32];
     if (matching->dry_run) {
         (void)snprintf(name, sizeof(name), "would%c%s", json ? '_' : ' ', verb->plain);
@@ -194,13 +199,17 @@ static bool print_count(const struct matching *matching, const struct ids_verb *
         (void)snprintf(name, sizeof(name), "%s", verb->done);
     }
     if (!json) {
-        return printf("%s %" PRIu64 " %s\n", name, count, count == 1 ? "job" : "jobs") >= 0;
+        return printf("%s %" PRIu64 " %s", name, pass->count, pass->count == 1 ? "job" : "jobs") >=
+                   0 &&
+               (!cancels || printf(", asked %" PRIu64 " to end", pass->asked) >= 0) &&
+               putchar('\n') != EOF;
     }
     enum weir_job_state state = matching->filter.state;
-    /* s*: NULL leaves it out. */
-    return table_print_json(json_pack("{s:s, s:s*, s:I}", "tube", matching->filter.tube, "state",
-                                      state == 0 ? NULL : weir_job_state_name(state), name,
-                                      (json_int_t)count));
+    /* s* and o*: NULL leaves it out. */
+    return table_print_json(json_pack("{s:s, s:s*, s:I, s:o*}", "tube", matching->filter.tube,
+                                      "state", state == 0 ? NULL : weir_job_state_name(state), name,
+                                      (json_int_t)pass->count, "asked",
+                                      cancels ? json_integer((json_int_t)pass->asked) : NULL));
 }
 
 static int change_all(const struct matching *matching, const struct ids_verb *verb, bool json,
@@ -215,8 +224,7 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);
     }
-    bool asks =
-        verb->change.kind == WEIR_CHANGE_REMOVE && !matching->yes && isatty(STDIN_FILENO) == 1;
+    bool asks = verb->asks && !matching->yes && isatty(STDIN_FILENO) == 1;
     if (status == WEIR_OK && (matching->dry_run || asks)) {
         pass.only_counts = true;
         status = walk(&pass, &counts);
@@ -229,7 +237,7 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
         pass.count = 0;
         status = walk(&pass, &counts);
     }
-    bool printed = print_count(matching, verb, json, pass.count);
+    bool printed = print_count(&pass, json);
     if (status != WEIR_OK) {
         return report_status(status, quote(tube).text, &pass.error);
     }

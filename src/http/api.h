@@ -78,10 +78,7 @@ api_fn api_put;
 api_fn api_kick_tube;
 api_fn api_pause;
 api_fn api_resume;
-api_fn api_kick;
-api_fn api_bury;
-api_fn api_rm;
-api_fn api_move;
+api_fn api_change;
 api_fn api_policy;
 api_fn api_policy_set;
 /* schedules.c */

@@ -45,17 +45,18 @@ void api_kick_tube(const struct api *api, const struct request *request, struct 
     json_decref(object);
 }
 
-void api_pause(const struct api *api, const struct request *request, struct reply *reply)
+static void set_pause(const struct api *api, const struct request *request, struct reply *reply,
+                      const char *const *members, bool resumes)
 {
-    static const char *const members[] = {"duration", NULL};
     struct weir_error error = {0};
     const char *tube = NULL;
-    int64_t duration_ns = WEIR_FOREVER;
+    int64_t duration_ns = resumes ? 0 : WEIR_FOREVER;
     json_t *object = request_tube(request, members, &tube, reply);
-    if (object != NULL && member_duration(object, "duration", 1, &duration_ns, reply)) {
+    if (object != NULL &&
+        (resumes || member_duration(object, "duration", 1, &duration_ns, reply))) {
         enum weir_status status = weir_broker_pause(api->broker, tube, duration_ns, &error);
         if (status == WEIR_OK) {
-            reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", 1));
+            reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", !resumes));
         } else {
             refuse_tube(reply, status, tube, &error);
         }
@@ -63,20 +64,15 @@ void api_pause(const struct api *api, const struct request *request, struct repl
     json_decref(object);
 }
 
+void api_pause(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const members[] = {"duration", NULL};
+    set_pause(api, request, reply, members, false);
+}
+
 void api_resume(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {0};
-    const char *tube = NULL;
-    json_t *object = request_tube(request, no_fields, &tube, reply);
-    if (object != NULL) {
-        enum weir_status status = weir_broker_pause(api->broker, tube, 0, &error);
-        if (status == WEIR_OK) {
-            reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", 0));
-        } else {
-            refuse_tube(reply, status, tube, &error);
-        }
-    }
-    json_decref(object);
+    set_pause(api, request, reply, no_fields, true);
 }
 
 /* --- jobs by their ids --- */
@@ -116,14 +112,41 @@ static json_t *show_results(const char *const *ids, const enum weir_status *stat
     return json_pack("{s:o}", "results", array);
 }
 
-/* Answers 200 with one result for each job: that some were left alone is in there. member may be
- * NULL: none beside the ids; its text goes to *text, which has that of one that is not given; NULL:
- * it must be. */
-static void change(const struct api *api, const struct request *request, struct reply *reply,
-                   const struct weir_change *change, const char *done, const char *member,
-                   const char **text)
+static bool read_verdict(const json_t *object, struct weir_change *change, struct reply *reply)
 {
-    const char *const members[] = {"ids", member, NULL};
+    static const char *const names[] = {"bury", "remove", "retry"};
+    const char *text = names[0];
+    if (!member_string(object, "verdict", &text, reply)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            change->verdict = (enum weir_verdict)(WEIR_VERDICT_BURY + i);
+            return true;
+        }
+    }
+    reply_error(reply, 400, "verdict: %.100s: expected one of bury, remove, retry", text);
+    return false;
+}
+
+/* What a success is called. */
+static const char *done_word(const struct weir_change *change)
+{
+    static const char *const words[] = {[WEIR_CHANGE_REMOVE] = "removed",
+                                        [WEIR_CHANGE_KICK] = "kicked",
+                                        [WEIR_CHANGE_BURY] = "buried",
+                                        [WEIR_CHANGE_MOVE] = "moved"};
+    static const char *const ends[] = {[WEIR_VERDICT_BURY] = "buried",
+                                       [WEIR_VERDICT_REMOVE] = "removed",
+                                       [WEIR_VERDICT_RETRY] = "retried"};
+    return change->kind == WEIR_CHANGE_CANCEL ? ends[change->verdict] : words[change->kind];
+}
+
+/* Answers 200 with one result for each job: that some were left alone is in there. Of the members
+ * are read those that the change has. */
+static void change_ids(const struct api *api, const struct request *request, struct reply *reply,
+                       struct weir_change *change, const char *const *members)
+{
     struct weir_error error = {0};
     size_t count = 0;
     const char **ids = calloc(IDS_MOST, sizeof(*ids));
@@ -134,14 +157,16 @@ static void change(const struct api *api, const struct request *request, struct 
     if (ids == NULL || statuses == NULL) {
         reply_status(reply, WEIR_ENOMEM, "jobs", NULL);
     } else if (object != NULL && read_ids(object, ids, &count, reply) &&
-               (member == NULL || member_string(object, member, text, reply))) {
+               member_string(object, "reason", &change->reason, reply) &&
+               member_string(object, "to", &change->tube, reply) &&
+               read_verdict(object, change, reply)) {
         enum weir_status status = WEIR_OK;
-        if (member != NULL && *text == NULL) {
-            reply_error(reply, 400, "no %s; expected a string", member);
+        if (change->kind == WEIR_CHANGE_MOVE && change->tube == NULL) {
+            reply_error(reply, 400, "no to; expected a string");
         } else if ((status = weir_broker_change(api->broker, change, ids, count, statuses,
                                                 &error)) == WEIR_OK ||
                    status == WEIR_EUNKNOWN) { /* of some: each has a status */
-            reply_json(reply, 200, show_results(ids, statuses, count, done));
+            reply_json(reply, 200, show_results(ids, statuses, count, done_word(change)));
         } else {
             reply_status(reply, status, "jobs", &error);
         }
@@ -151,26 +176,25 @@ static void change(const struct api *api, const struct request *request, struct 
     free(ids);
 }
 
-void api_kick(const struct api *api, const struct request *request, struct reply *reply)
+void api_change(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const struct weir_change kick = {.kind = WEIR_CHANGE_KICK};
-    change(api, request, reply, &kick, "kicked", NULL, NULL);
-}
-
-void api_bury(const struct api *api, const struct request *request, struct reply *reply)
-{
-    struct weir_change bury = {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"};
-    change(api, request, reply, &bury, "buried", "reason", &bury.reason);
-}
-
-void api_rm(const struct api *api, const struct request *request, struct reply *reply)
-{
-    static const struct weir_change remove = {.kind = WEIR_CHANGE_REMOVE};
-    change(api, request, reply, &remove, "removed", NULL, NULL);
-}
-
-void api_move(const struct api *api, const struct request *request, struct reply *reply)
-{
-    struct weir_change move = {.kind = WEIR_CHANGE_MOVE};
-    change(api, request, reply, &move, "moved", "to", &move.tube);
+    static const struct {
+        const char *name;
+        struct weir_change change;
+        const char *members[4];
+    } calls[] = {
+        {"kick", {.kind = WEIR_CHANGE_KICK}, {"ids"}},
+        {"bury", {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"}, {"ids", "reason"}},
+        {"cancel",
+         {.kind = WEIR_CHANGE_CANCEL, .reason = "canceled by hand"},
+         {"ids", "reason", "verdict"}},
+        {"rm", {.kind = WEIR_CHANGE_REMOVE}, {"ids"}},
+        {"move", {.kind = WEIR_CHANGE_MOVE}, {"ids", "to"}},
+    };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (strcmp(request->target.segments[2], calls[i].name) == 0) {
+            struct weir_change change = calls[i].change;
+            change_ids(api, request, reply, &change, calls[i].members);
+        }
+    }
 }

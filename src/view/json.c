@@ -132,6 +132,11 @@ static json_t *with_run(json_t *object, const struct weir_job *job)
     if (job->reserved_until_ns > 0) {
         object = with(object, "reserved_until", json_of_time(job->reserved_until_ns));
     }
+    if (job->verdict != 0) {
+        static const char *const names[] = {"", "bury", "remove", "retry"};
+        bool is_known = job->verdict <= WEIR_VERDICT_RETRY;
+        object = with(object, "verdict", json_string(names[is_known ? job->verdict : 0]));
+    }
     return job->progress >= 0 ? with(object, "progress", json_integer(job->progress)) : object;
 }
 
@@ -292,6 +297,8 @@ static const char *result_name(const char *done, enum weir_status status)
         return "not found";
     case WEIR_EBUSY:
         return "reserved";
+    case WEIR_ECANCELED:
+        return "canceled";
     case WEIR_ESTATE:
         return "other state";
     default:

@@ -116,6 +116,15 @@ TEST(ids_or_tubes, "ids beside a tube, two tubes, a count that reads as an id, a
         {64, "\"1\"", "an id beside what is for a tube", {"kick", "--text", "x", "1"}},
         {64, "--ids", "", {"kick", "--ids", "1"}},
         {64, "\"mail\"", "expected an id that `weir put` printed, or --tube", {"bury", "mail"}},
+        {64, "\"mail\"", "expected an id that `weir put` printed, or --tube", {"cancel", "mail"}},
+        {64, "no id", "expected ID... | --tube TUBE", {"cancel"}},
+        {64, "--retry", "a second verdict", {"cancel", "--bury", "--retry", "1"}},
+        {64, "\"1\"", "an id beside --tube", {"cancel", "--tube", "t", "1"}},
+        {64, "no filter", "expected --state, --text", {"cancel", "--tube", "t"}},
+        {64,
+         "--state: \"ready\"",
+         "a job that is reserved",
+         {"cancel", "--retry", "--tube", "t", "--state", "ready"}},
         {64, "\"mail\"", "expected an id that `weir put` printed, or --tube", {"rm", "1", "mail"}},
     };
     make_folder();
@@ -417,7 +426,7 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
          {"rm", "--tube", "nope", "--state", "ready"}},
         {64, "\"x\"", "expected an id that", {"bury", "x"}},
         {64, "\"x\"", "expected an id that", {"rm", "1", "x"}},
-        {65, "\"1\": in another state", "expected a buried job", {"kick", "1"}},
+        {65, "\"1\": is ready", "expected a buried job", {"kick", "1"}},
     };
     static const struct row no_store[] = {
         {66,

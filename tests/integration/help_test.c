@@ -35,10 +35,10 @@ TEST(overview, "alone, with --help and by `weir help` it lists the commands, exa
 TEST(every_command, "each command explains itself, in the same words by --help, -h and `weir help`")
 {
     static const char *const commands[] = {
-        "put",      "work",  "stats",      "kick",   "move",   "ls",    "rm",
-        "doctor",   "demo",  "top",        "bury",   "why",    "pause", "resume",
-        "serve",    "help",  "completion", "cron",   "wait",   "log",   "backup",
-        "schedule", "bench", "policy",     "repair", "shrink", "run",   "config"};
+        "put",    "work",       "stats",  "kick", "cancel", "move",   "ls",       "rm",
+        "doctor", "demo",       "top",    "bury", "why",    "pause",  "resume",   "serve",
+        "help",   "completion", "cron",   "wait", "log",    "backup", "schedule", "bench",
+        "policy", "repair",     "shrink", "run",  "config"};
     program_init();
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         struct ended help = WEIR_EXPECT(0, "help", commands[i]);

@@ -4,7 +4,7 @@
 import { change, get, segment } from "./api.js";
 import { duration, dump, pretty, quote, short, size, time } from "./format.js";
 import { address, useKeys, useReading } from "./live.js";
-import { Failure, html, outcome, Progress, State, Time } from "./parts.js";
+import { ending, Failure, html, outcome, Progress, State, Time } from "./parts.js";
 
 function Body({ job }) {
     if (job.body_hidden) return html`<p class="notice">${job.body_hidden}</p>`;
@@ -14,7 +14,7 @@ function Body({ job }) {
     return html`<pre class="body" tabindex="0" aria-label="Body">${isText ? pretty(job.body) : dump(job.body)}</pre>`;
 }
 
-const OUTCOMES = { done: "ready", retry: "delayed", buried: "buried", lost: "reserved" };
+const OUTCOMES = { done: "ready", retry: "delayed", buried: "buried", lost: "reserved", canceled: "buried" };
 
 function ran(attempt) {
     const seconds = (Date.parse(attempt.ended_at) - Date.parse(attempt.started_at)) / 1000;
@@ -53,8 +53,9 @@ export function Job({ name, seconds, stats, act, ask }) {
     useKeys({ Backspace: back });
     if (!job) return html`<main><h1>Job ${name}</h1><${Failure} error=${reading.error} /></main>`;
 
-    const run = (what, label) => act(label, "job " + name, async () =>
-        outcome(await change(what, [name], {}, () => {})), what === "rm" ? back : reading.again);
+    const run = (what, label, more = {}) => act(label, "job " + name, async () =>
+        outcome(await change(what, [name], more, () => {})), what === "rm" ? back : reading.again);
+    const end = () => ask(ending("job " + name, (verdict) => run("cancel", "end", { verdict })));
     const remove = () => ask({
         title: "Remove this job?", text: "It is gone for good.", act: "remove", danger: true,
         run: () => run("rm", "remove"),
@@ -67,7 +68,7 @@ export function Job({ name, seconds, stats, act, ask }) {
         ["attempts", job.attempts], ["priority", job.priority], ["time to run", duration(job.ttr_ns / 1e9)],
         ["size", size(job.size)], ["key", job.key || ""], [job.state === "archived" ? "result" : "reason", job.reason],
         ["runs for", job.started_at ? duration((now - Date.parse(job.started_at)) / 1000) : ""],
-        ["process", job.process || ""],
+        ["process", job.process || ""], ["asked to end", job.verdict || ""],
         ["progress", job.progress === undefined ? "" : html`<${Progress} of=${job.progress} />`],
         ...Object.entries(job.headers || {}),
     ].filter(([, value]) => value !== "");
@@ -76,6 +77,8 @@ export function Job({ name, seconds, stats, act, ask }) {
             <div class="row">
                 ${job.encoding === "utf-8" && !job.body_hidden && navigator.clipboard && html`
                     <button onClick=${copy}>copy as command</button>`}
+                ${stats?.may_change && job.state === "reserved" && stats.broker !== "beanstalk" && html`
+                    <button class="danger" onClick=${end}>end…</button>`}
                 ${stats?.may_change && job.state !== "reserved" && html`
                     ${job.state === "buried" && html`<button onClick=${() => run("kick", "kick")}>kick</button>`}
                     ${["ready", "delayed"].includes(job.state) && html`<button onClick=${() => run("bury", "bury")}>bury</button>`}

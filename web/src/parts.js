@@ -60,8 +60,21 @@ export function Question({ question, close }) {
     </dialog>`;
 }
 
+// Asks what becomes of jobs that are ended. run receives the verdict.
+export function ending(what, run) {
+    return {
+        title: `End ${what}?`, act: "end", danger: true, run: ({ verdict }) => run(verdict),
+        text: "A program gets the signal TERM, then KILL. A job that succeeds all the same is done.",
+        fields: html`<label>And then<select name="verdict" autofocus>
+            <option value="bury">bury: set it aside until somebody kicks it</option>
+            <option value="retry">retry: run it again, as after a failure</option>
+            <option value="remove">remove: delete it for good</option></select></label>`,
+    };
+}
+
 const WORDS = {
-    "kicked": "made ready", "buried": "buried", "removed": "removed", "revoked": "revoked", "not found": "gone already",
+    "kicked": "made ready", "buried": "buried", "removed": "removed", "not found": "gone already",
+    "canceled": "asked to end", "retried": "made ready",
     "reserved": "being run, left alone", "other state": "in another state, left alone",
     "unknown": "not known: a node did not answer",
 };

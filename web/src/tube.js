@@ -6,7 +6,7 @@ import { change, get, matching, post, segment } from "./api.js";
 import { count, jobs as plural, relative, size } from "./format.js";
 import { address, parse, useKeys, useReading } from "./live.js";
 import { paused, Samples } from "./overview.js";
-import { Empty, Failure, html, outcome, State, STATES, Time } from "./parts.js";
+import { Empty, ending, Failure, html, outcome, State, STATES, Time } from "./parts.js";
 
 const PAGE = 50;
 
@@ -15,6 +15,7 @@ const ACTIONS = [
     { what: "kick", label: "kick", states: ["buried"], note: "They become ready now." },
     { what: "bury", label: "bury", states: ["ready", "delayed"],
         note: "They are set aside until somebody kicks them." },
+    { what: "cancel", label: "end", states: ["reserved"], danger: true },
     { what: "rm", label: "remove", states: ["ready", "delayed", "buried", "archived"], danger: true,
         note: "They are gone for good." },
 ];
@@ -117,17 +118,20 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
         for (const id of ids) if (on) next.add(id); else next.delete(id);
         return next;
     });
-    const run = (action, ids) => act(action.label, plural(ids.length), async (tell) =>
-        outcome(await change(action.what, ids, {}, (n) => tell(`${count(n)} of ${count(ids.length)}`))), again);
-    const runAll = (action) => act(action.label, "all that match", async (tell) => {
-        const ids = await matching(name, { state, text }, (n) => tell(`${count(n)} found`));
-        return outcome(await change(action.what, ids, {}, (n) => tell(`${count(n)} of ${count(ids.length)}`)));
+    const run = (action, ids, more = {}) => act(action.label, plural(ids.length), async (tell) =>
+        outcome(await change(action.what, ids, more, (n) => tell(`${count(n)} of ${count(ids.length)}`))), again);
+    const runAll = (action, more = {}) => act(action.label, "all that match", async (tell) => {
+        const of = action.what === "cancel" ? "reserved" : state;
+        const ids = await matching(name, { state: of, text }, (n) => tell(`${count(n)} found`));
+        return outcome(await change(action.what, ids, more, (n) => tell(`${count(n)} of ${count(ids.length)}`)));
     }, again);
-    const askFor = (action) => ask({
+    const askFor = (action) => ask(action.what === "cancel"
+        ? ending(plural(chosen.size), (verdict) => run(action, [...chosen], { verdict })) : {
         title: `${capital(action.label)} ${plural(chosen.size)}?`,
         text: action.note, act: action.label, danger: action.danger, run: () => run(action, [...chosen]),
     });
-    const askForAll = (action) => ask({
+    const askForAll = (action) => ask(action.what === "cancel"
+        ? ending(`every job of ${name} that is being run`, (verdict) => runAll(action, { verdict })) : {
         title: `${capital(action.label)} every ${state ? state + " job" : "job"} of ${name}` +
             `${text ? ` with “${text}”` : ""}?`,
         text: action.note + " Jobs that are being run are left alone.", act: action.label, danger: action.danger,
@@ -179,7 +183,7 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
         ${mayChange && list.length > 0 && html`<div class="row bar">
             <span>${chosen.size ? `${count(chosen.size)} chosen:` : isCluster ? "Choose jobs to change them."
                 : "Choose jobs, or all that match:"}</span>
-            ${ACTIONS.map((action) => chosen.size
+            ${ACTIONS.filter(({ what }) => what !== "cancel" || !isCluster).map((action) => chosen.size
                 ? html`<button class=${action.danger ? "danger" : ""} onClick=${() => askFor(action)}>
                     ${action.label}</button>`
                 : !isCluster && (!state || action.states.includes(state)) && html`

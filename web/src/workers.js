@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the weir authors
 // SPDX-License-Identifier: MIT
 
-import { get } from "./api.js";
+import { change, get } from "./api.js";
 import { count, duration } from "./format.js";
 import { address, useReading } from "./live.js";
-import { Empty, Failure, html, Progress, Time } from "./parts.js";
+import { Empty, ending, Failure, html, outcome, Progress, Time } from "./parts.js";
 
 function binlog(node) {
     if (node.binlog === undefined) return "";
@@ -39,10 +39,10 @@ function Cluster({ seconds }) {
     </main>`;
 }
 
-function Processes({ processes, now }) {
+function Processes({ processes, now, end }) {
     return html`<div class="panel scroll"><table class="list">
         <thead><tr><th>process</th><th>job</th><th>tube</th><th class="number">attempt</th><th>runs for</th>
-            <th>progress</th><th>reservation ends</th></tr></thead>
+            <th>progress</th><th>reservation ends</th>${end && html`<th></th>`}</tr></thead>
         <tbody>${processes.flatMap(({ process, jobs }) => jobs.map((job, i) => html`<tr key=${job.id}>
             <td>${i === 0 && html`<b class="id">${process || "not known"}</b>${jobs.length > 1 && html`
                 <span class="note"> ${count(jobs.length)} jobs</span>`}`}</td>
@@ -52,21 +52,27 @@ function Processes({ processes, now }) {
             <td>${job.started_at && duration((now - Date.parse(job.started_at)) / 1000)}</td>
             <td><${Progress} of=${job.progress} /></td>
             <td>${job.reserved_until && html`<${Time} at=${job.reserved_until} now=${now} />`}</td>
+            ${end && html`<td>${job.verdict ? html`<span class="note">asked to end</span>`
+        : html`<button class="danger" onClick=${() => end(job)}>end…</button>`}</td>`}
         </tr>`))}</tbody></table></div>`;
 }
 
-function Store({ seconds }) {
-    const { data, error } = useReading((signal) => get("workers", {}, signal), "workers", seconds);
+function Store({ seconds, stats, act, ask }) {
+    const { data, error, again } = useReading((signal) => get("workers", {}, signal), "workers", seconds);
+    const end = (job) => ask(ending("job " + job.id, (verdict) => act("end", "job " + job.id, async () =>
+        outcome(await change("cancel", [job.id], { verdict }, () => {})), again)));
     return html`<main>
         <div class="row heading"><h1>Workers</h1></div>
         <${Failure} error=${error} />
         ${data && data.processes.length === 0 && html`<${Empty}>No job is being run.<//>`}
-        ${data?.processes.length > 0 && html`<${Processes} processes=${data.processes} now=${Date.now()} />`}
+        ${data?.processes.length > 0 && html`<${Processes} processes=${data.processes} now=${Date.now()}
+            end=${stats.may_change && end} />`}
         ${data?.more && html`<p class="note">There are more than 1,000; these are some of them.</p>`}
     </main>`;
 }
 
-export function Workers({ seconds, stats }) {
+export function Workers({ seconds, stats, act, ask }) {
     if (!stats) return html`<main></main>`;
-    return stats.broker === "beanstalk" ? html`<${Cluster} seconds=${seconds} />` : html`<${Store} seconds=${seconds} />`;
+    return stats.broker === "beanstalk" ? html`<${Cluster} seconds=${seconds} />`
+        : html`<${Store} seconds=${seconds} stats=${stats} act=${act} ask=${ask} />`;
 }

@@ -249,6 +249,25 @@ test("a job is put, looked at, and removed", async (t) => {
     await page.getByText(/put nightly\/report: .*delay/).waitFor();
 });
 
+test("a job that runs is ended, and what becomes of it is chosen", async (t) => {
+    run(["put", "--ttr", "1h", "hung"], "x");
+    const hung = spawn(weir, ["work", "hung", "--", "sleep", "3600"], { env, stdio: "ignore" });
+    t.after(() => hung.kill("SIGKILL"));
+    const id = () => JSON.parse(run(["ls", "--json", "hung"]).split("\n")[0] || "{}").id;
+    while (!/"reserved": ?1/.test(run(["stats", "--json", "hung"])));
+    const page = await open(t, `#/job/${id()}`);
+    await page.getByRole("button", { name: "end…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("And then").selectOption("bury");
+    await dialog.getByRole("button", { name: "end", exact: true }).click();
+    await page.getByText("1 asked to end").waitFor();
+    while (!/"buried": ?1/.test(run(["stats", "--json", "hung"])));
+    await page.reload();
+    await page.getByRole("button", { name: "kick" }).waitFor();
+    await page.goto(place + "#/tube/hung");
+    assert.equal(await page.getByRole("button", { name: "end all" }).count(), 1);
+});
+
 test("done jobs that are archived are shown with their attempts, and removed", async (t) => {
     run(["policy", "done", "--archive", "forever"]);
     run(["put", "done", "a letter"]);
