@@ -150,7 +150,8 @@ enum weir_duplicate {
     WEIR_DUPLICATE_REFUSE = 0, /**< WEIR_EBUSY; ret_error names the job. */
     WEIR_DUPLICATE_REPLACE,    /**< The job has the new body, group, run time, priority and TTR, and
                                     no attempts. WEIR_EBUSY while it runs. */
-    WEIR_DUPLICATE_KEEP,       /**< The job stays, with the earlier of both run times. */
+    WEIR_DUPLICATE_KEEP,       /**< The job stays, with the earlier of both run times. As AGAIN of
+                                    one that runs, and is to be buried or deleted by a cancel. */
     WEIR_DUPLICATE_DEBOUNCE,   /**< As REPLACE; one that runs does so once more, with the new body
                                     and group and at the new run time, after it has succeeded or
                                     would be buried: its attempts begin anew. A retry is that run:

@@ -4,7 +4,7 @@
  * of src/jobs/sqlite make of it. A transaction is one step, since the lock file excludes. Workers are
  * processes: they reserve, touch, settle, come late, and are killed; one of them lives on. All jobs
  * have the same key, and a put while the job runs lets it be, or asks for one more run. An operator
- * kicks and removes.
+ * kicks and removes, cancels with a verdict, and takes a job back from its worker, dead or not.
  *
  * Left out: times (a lease may end, and a delayed job be due, at any moment), several tubes, bodies,
  * schedules, policies, and leases that the same process keeps from ending.
@@ -13,9 +13,11 @@
  * default EXPIRES=2: leases that end though their worker lives
  * default KILLS=1: of two workers
  * default ORDERS=0: kicks and removals
+ * default CANCELS=0: cancels and takings back
  * default FAULT=NO_FAULT
  * check jobs
  * check operator ORDERS=2 PUTS=2 EXPIRES=1
+ * check control CANCELS=2 ORDERS=1 PUTS=2 EXPIRES=1
  * check quiet KILLS=0 EXPIRES=0 PUTS=6
  * check failing EXPIRES=5 PUTS=2
  * fails settles-with-an-old-token FAULT=OLD_TOKEN => holder[
@@ -28,6 +30,9 @@
  * fails key-is-lost-at-a-retry FAULT=RETRY_FREES_KEY => has_key[0]
  * fails removes-a-job-that-runs FAULT=REMOVES_RESERVED ORDERS=1 => !=3
  * fails lost-run-is-no-attempt FAULT=EXPIRES_FOR_EVER EXPIRES=5 => attempts[
+ * fails verdict-lost-at-the-end-of-a-lease FAULT=LOSES_VERDICT CANCELS=1 PUTS=1 => is_doomed[
+ * fails verdict-lost-at-a-retry FAULT=RETRIES_DOOMED CANCELS=1 PUTS=1 => is_doomed[
+ * fails verdict-of-another-fence FAULT=KEEPS_VERDICT CANCELS=1 PUTS=2 => asked[
  * fails count-is-lost FAULT=MISCOUNTS => count[
  * fails lease-never-ends FAULT=NEVER_EXPIRES => invalid end state
  */
@@ -45,6 +50,10 @@
 
 /* Two rows of the store. A new job in an old row has other tokens, as it has another id there. */
 byte state[2], attempts[2], token[2], again[2];
+byte verdict[2]; /* on the reservation */
+#define BURY 1
+#define REMOVE 2
+#define RETRY 3
 byte key;      /* the job that has it, from 1 */
 byte count[5]; /* of the tube */
 
@@ -54,7 +63,10 @@ bool is_owed[2]; /* a put during the run that no later run has covered */
 bool has_key[2]; /* it was put with the key, and is not done, removed or buried */
 byte holder[2];  /* the worker of the last reservation */
 byte kicks[2];   /* runs beyond ATTEMPTS_MAX that an operator asked for */
+byte asked[2];   /* the token that the job had when it was cancelled last */
+bool is_doomed[2]; /* it was cancelled for good, and is not to run again */
 byte dead;       /* the worker that was killed */
+byte cancels = CANCELS;
 byte puts = PUTS, expires = EXPIRES, kills = KILLS, orders = ORDERS;
 
 #define WAITS(j) (state[j] == DELAYED || state[j] == READY)
@@ -63,6 +75,7 @@ byte puts = PUTS, expires = EXPIRES, kills = KILLS, orders = ORDERS;
     (state[j] == RESERVED && (is_over[j] || PLANTED(EXPIRES_EARLY)) && !PLANTED(NEVER_EXPIRES))
 #define RUNS_AGAIN(j) \
     (!PLANTED(FORGETS_AGAIN) && again[j] != 0 && (again[j] == token[j] || PLANTED(AGAIN_OF_ANY_RUN)))
+#define HAS_VERDICT(j) (verdict[j] == BURY || verdict[j] == REMOVE)
 #define IS_ALL_OVER (puts == 0 && orders == 0 && !IS_LIVE(0) && !IS_LIVE(1))
 
 /* weiri_row_step(): the counts follow the state. */
@@ -71,6 +84,7 @@ inline turn_to(j, to)
     assert(state[j] == GONE || count[state[j]] > 0);
     count[state[j]] = count[state[j]] - (state[j] != GONE);
     count[to] = count[to] + (to != GONE && !(PLANTED(MISCOUNTS) && to == READY));
+    verdict[j] = (PLANTED(KEEPS_VERDICT) -> verdict[j] : 0);
     state[j] = to
 }
 
@@ -81,6 +95,7 @@ inline finish(j, to)
     has_key[j] = false;
     key = (key == j + 1 && !PLANTED(KEEPS_KEY) -> 0 : key);
     again[j] = 0;
+    is_doomed[j] = is_doomed[j] && to != GONE;
     attempts[j] = (to == GONE -> 0 : attempts[j]);
     kicks[j] = (to == GONE -> 0 : kicks[j])
 }
@@ -91,6 +106,7 @@ inline end(j, to)
     if
     :: RUNS_AGAIN(j) ->
         assert(is_owed[j]);
+        is_doomed[j] = false;
         attempts[j] = 0;
         kicks[j] = 0;
         turn_to(j, READY)
@@ -100,22 +116,32 @@ inline end(j, to)
     fi
 }
 
-/* promote() */
-inline expire(j)
+/* lose(): the run is lost, and its verdict applied. */
+inline lose(j)
 {
     if
-    :: HAS_EXPIRED(j) ->
-        assert(is_over[j]);
+    :: verdict[j] == BURY && !PLANTED(LOSES_VERDICT) -> assert(asked[j] == token[j]); end(j, BURIED)
+    :: verdict[j] == REMOVE && !PLANTED(LOSES_VERDICT) -> assert(asked[j] == token[j]); end(j, GONE)
+    :: else ->
         if
         :: attempts[j] >= ATTEMPTS_MAX && !PLANTED(EXPIRES_FOR_EVER) -> end(j, BURIED)
         :: else -> turn_to(j, READY)
         fi
+    fi
+}
+
+/* promote() */
+inline expire(j)
+{
+    if
+    :: HAS_EXPIRED(j) -> assert(is_over[j]); lose(j)
     :: else
     fi
 }
 
 inline take(j)
 {
+    assert(!is_doomed[j]);
     turn_to(j, RESERVED);
     attempts[j]++;
     assert(attempts[j] <= ATTEMPTS_MAX + kicks[j]);
@@ -146,11 +172,13 @@ inline settle(j)
     :: state[j] == RESERVED && (token[j] == held || PLANTED(OLD_TOKEN)) ->
         assert(holder[j] == self);
         if
-        :: end(j, GONE)
-        :: attempts[j] < ATTEMPTS_MAX ->
+        :: end(j, GONE) /* it has succeeded, whatever was asked */
+        :: verdict[j] == BURY -> assert(asked[j] == token[j]); end(j, BURIED)
+        :: verdict[j] == REMOVE -> assert(asked[j] == token[j]); end(j, GONE)
+        :: attempts[j] < ATTEMPTS_MAX && (!HAS_VERDICT(j) || PLANTED(RETRIES_DOOMED)) ->
             turn_to(j, DELAYED);
             key = (PLANTED(RETRY_FREES_KEY) -> 0 : key)
-        :: attempts[j] >= ATTEMPTS_MAX -> end(j, BURIED)
+        :: attempts[j] >= ATTEMPTS_MAX && !HAS_VERDICT(j) -> end(j, BURIED)
         fi
     :: else /* WEIR_ELEASELOST */
     fi
@@ -228,7 +256,7 @@ proctype Producer()
 inline order(j)
 {
     if
-    :: state[j] == BURIED -> turn_to(j, READY); kicks[j]++
+    :: state[j] == BURIED -> turn_to(j, READY); kicks[j]++; is_doomed[j] = false
     :: state[j] != GONE && (state[j] != RESERVED || PLANTED(REMOVES_RESERVED)) ->
         assert(state[j] != RESERVED);
         is_owed[j] = false;
@@ -237,12 +265,36 @@ inline order(j)
     fi
 }
 
+/* A cancel of a job, or its taking back; there may be none for it. */
+inline control(j)
+{
+    if
+    :: state[j] == RESERVED ->
+        if
+        :: verdict[j] = BURY; is_doomed[j] = true
+        :: verdict[j] = REMOVE; is_doomed[j] = true
+        :: verdict[j] = RETRY; is_doomed[j] = false
+        fi;
+        asked[j] = token[j]
+    :: state[j] == RESERVED -> lose(j)
+    :: WAITS(j) ->
+        is_owed[j] = false;
+        if
+        :: finish(j, BURIED)
+        :: finish(j, GONE)
+        fi
+    :: true
+    fi
+}
+
 proctype Operator()
 {
     do
+    :: atomic { cancels > 0 -> cancels--; control(0) }
+    :: atomic { cancels > 0 -> cancels--; control(1) }
     :: atomic { orders > 0 -> orders--; order(0) }
     :: atomic { orders > 0 -> orders--; order(1) }
-    :: atomic { orders == 0 -> break }
+    :: atomic { orders == 0 && cancels == 0 -> break }
     od
 }
 
