@@ -1,0 +1,206 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Control of jobs, on every broker that has it: jobs that wait or run are cancelled. */
+#include "conformance/jobs/brokers.h"
+
+#define HOUR WEIR_SECONDS(3600)
+
+static enum weir_status cancel(const struct place *place, const struct weir_job_id *id,
+                               enum weir_verdict verdict)
+{
+    const char *text = id->text;
+    enum weir_status status;
+    CHECK_STATUS(change_cancel(place->broker, &text, 1, verdict, "by anna", &status, NULL),
+                 WEIR_OK);
+    return status;
+}
+
+static void refused(struct place *place)
+{
+    const char *id = "127.0.0.1:1/t/1";
+    enum weir_status status = WEIR_OK;
+    CHECK_STATUS(
+        change_cancel(place->broker, &id, 1, WEIR_VERDICT_REMOVE, "by anna", &status, NULL),
+        WEIR_ENOTSUP);
+    CHECK_STATUS(status, WEIR_OK);
+}
+
+static bool open_control(struct place *place, enum place_kind kind)
+{
+    return place_open_that_can(place, kind, WEIR_CAN_CONTROL, refused);
+}
+
+/* The state of a job; 0: it is not there. */
+static int state_of(const struct place *place, const struct weir_job_id *id, struct shown *shown)
+{
+    *shown = (struct shown){.count = 0};
+    enum weir_status status = weir_broker_peek_id(place->broker, id->text, place_show, shown, NULL);
+    CHECK(status == WEIR_OK || status == WEIR_ENOTFOUND);
+    return status == WEIR_OK ? (int)shown->job.state : 0;
+}
+
+TEST_BROKERS(cancels_waiting, "a job that waits is buried or deleted at once; a retry needs a run")
+{
+    struct place place;
+    if (!open_control(&place, kind)) {
+        return;
+    }
+    for (int is_delayed = 0; is_delayed < 2; is_delayed++) {
+        const struct weir_put_options options = {.delay_ns = is_delayed ? HOUR : 0};
+        struct weir_job_id id;
+        struct shown shown;
+        place_put(&place, "job", &options, &id);
+        CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_RETRY), WEIR_ESTATE);
+        CHECK_INT(state_of(&place, &id, &shown), ==,
+                  is_delayed ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+        CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_BURY), WEIR_OK);
+        CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_BURIED);
+        CHECK_STRING(shown.reason, "by anna");
+        CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_BURY), WEIR_OK); /* it is */
+        CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_RETRY), WEIR_ESTATE);
+        CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_REMOVE), WEIR_OK);
+        CHECK_INT(state_of(&place, &id, &shown), ==, 0);
+        CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_REMOVE), WEIR_ENOTFOUND);
+    }
+    place_close(&place);
+}
+
+/* What a run does with its own job. */
+struct during {
+    const struct place *place;
+    struct weir_job_id id;
+    enum weir_verdict verdicts[2];      /* 0: none */
+    const struct weir_put_options *put; /* NULL: none */
+};
+
+static void cancel_during(weir_context *context, struct runs *runs)
+{
+    struct during *during = runs->arg;
+    if (atomic_load(&runs->count) > 1) {
+        return;
+    }
+    for (int i = 0; i < 2 && during->verdicts[i] != 0; i++) {
+        struct shown shown;
+        CHECK_STATUS(cancel(during->place, &during->id, during->verdicts[i]), WEIR_ECANCELED);
+        CHECK_INT(state_of(during->place, &during->id, &shown), ==, WEIR_JOB_RESERVED);
+        CHECK_INT(shown.job.verdict, ==, during->verdicts[i]);
+        CHECK_STRING(shown.reason, "by anna");
+    }
+    if (during->put != NULL) {
+        struct weir_job_id same;
+        CHECK_STATUS(place_try_put(during->place, "second", during->put, &same), WEIR_OK);
+        CHECK_STRING(same.text, during->id.text);
+    }
+    /* Its lease is an hour: nothing else would renew it that soon. */
+    CHECK_STATUS(weir_context_sleep(context, WEIR_FOREVER), WEIR_ECANCELED);
+}
+
+/* Runs a job that is cancelled in its run, until the tube is empty. */
+static void run_cancelled(struct during *during, struct runs *runs,
+                          const struct weir_put_options *options)
+{
+    runs->during = cancel_during;
+    runs->arg = during;
+    place_put(during->place, "first", options, &during->id);
+    place_consume(during->place, runs, 1, 3, WEIR_MS(1));
+}
+
+TEST_BROKERS(cancels_running, "a job that runs is asked to end, and ends by its verdict, without "
+                              "another run; the last one counts")
+{
+    static const struct {
+        enum weir_verdict verdicts[2];
+        int state;
+        int runs;
+    } rows[] = {
+        {{WEIR_VERDICT_BURY}, WEIR_JOB_BURIED, 1},
+        {{WEIR_VERDICT_REMOVE}, 0, 1},
+        {{WEIR_VERDICT_RETRY}, 0, 2},
+        {{WEIR_VERDICT_REMOVE, WEIR_VERDICT_BURY}, WEIR_JOB_BURIED, 1},
+        {{WEIR_VERDICT_BURY, WEIR_VERDICT_RETRY}, 0, 2},
+    };
+    struct place place;
+    if (!open_control(&place, kind)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct during during = {.place = &place,
+                                .verdicts = {rows[i].verdicts[0], rows[i].verdicts[1]}};
+        struct runs runs = {.count = 0};
+        struct shown shown;
+        run_cancelled(&during, &runs, &(struct weir_put_options){.ttr_ns = HOUR});
+        CHECK_INT(runs.count, ==, rows[i].runs);
+        CHECK_INT(runs.run[rows[i].runs - 1].attempts, ==, rows[i].runs);
+        CHECK_INT(runs.ends[WEIR_RUN_CANCELED], ==, 1);
+        CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, rows[i].runs - 1);
+        CHECK_INT(state_of(&place, &during.id, &shown), ==, rows[i].state);
+        if (rows[i].state != 0) {
+            CHECK_STRING(shown.reason, "by anna");
+            CHECK_INT(place_remove(&place, &during.id), ==, 1);
+        }
+    }
+    place_close(&place);
+}
+
+/* Succeeds once its job is cancelled. */
+static int succeed(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct runs *runs = arg;
+    struct during *during = runs->arg;
+    (void)job;
+    atomic_fetch_add(&runs->count, 1);
+    cancel_during(context, runs);
+    CHECK_STATUS(cancel(during->place, &during->id, WEIR_VERDICT_BURY), WEIR_ECANCELED);
+    return WEIR_OK;
+}
+
+TEST_BROKERS(done_beats, "a run that succeeds though it was asked to end is done")
+{
+    struct place place;
+    if (!open_control(&place, kind)) {
+        return;
+    }
+    struct during during = {.place = &place, .verdicts = {WEIR_VERDICT_BURY}};
+    struct runs runs = {.arg = &during};
+    struct shown shown;
+    const struct weir_consumer_options options = {.handler = succeed,
+                                                  .after_run = runs_after,
+                                                  .arg = &runs,
+                                                  .workers = 1,
+                                                  .flags = WEIR_CONSUMER_UNTIL_EMPTY};
+    weir_consumer *consumer = NULL;
+    place_put(&place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, &during.id);
+    CHECK_STATUS(weir_consumer_new(place.broker, place.tube, &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    place_wait(consumer);
+    CHECK_INT(runs.count, ==, 1);
+    CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, 1);
+    CHECK_INT(state_of(&place, &during.id, &shown), ==, 0);
+    place_close(&place);
+}
+
+TEST_BROKERS(put_during, "a put by the key of a job that is cancelled is run after it, also one "
+                         "that would keep it")
+{
+    static const enum weir_duplicate modes[] = {WEIR_DUPLICATE_AGAIN, WEIR_DUPLICATE_DEBOUNCE,
+                                                WEIR_DUPLICATE_KEEP};
+    struct place place;
+    if (!open_control(&place, kind)) {
+        return;
+    }
+    for (size_t i = 0; weir_broker_can(place.broker, WEIR_CAN_KEYS) && i < 3; i++) {
+        const struct weir_put_options first = {.key = "k", .ttr_ns = HOUR};
+        const struct weir_put_options second = {.key = "k", .on_duplicate = modes[i]};
+        struct during during = {.place = &place, .verdicts = {WEIR_VERDICT_REMOVE}, .put = &second};
+        struct runs runs = {.count = 0};
+        struct shown shown;
+        run_cancelled(&during, &runs, &first);
+        CHECK_INT(runs.count, ==, 2);
+        CHECK_STRING(runs.run[1].body, "second");
+        CHECK_INT(runs.run[1].attempts, ==, 1);
+        CHECK_INT(runs.ends[WEIR_RUN_CANCELED], ==, 1);
+        CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, 1);
+        CHECK_INT(state_of(&place, &during.id, &shown), ==, 0);
+    }
+    place_close(&place);
+}
