@@ -4,7 +4,6 @@
  * the counts are right. The ledger is in memory that outlives the killed process. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,6 +12,7 @@
 
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
+#include "support/killed_at.h"
 
 enum {
     NUMBERS = 20000,
@@ -250,63 +250,9 @@ TEST(killed_at_random, "a process killed at a random moment loses nothing and le
 
 /* --- at every system call --- */
 
-/* Waits to be traced. False: no process does. */
-static bool await_tracer(void)
+static void work_once(void *ledger)
 {
-    for (int i = 0; i < 200000; i++) {
-        char text[2048];
-        int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-        ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-        (void)close(fd);
-        if (size <= 0) {
-            return false;
-        }
-        text[size] = '\0';
-        const char *tracer = strstr(text, "TracerPid:");
-        if (tracer != NULL && strtol(tracer + 10, NULL, 10) != 0) {
-            return true;
-        }
-        (void)sched_yield();
-    }
-    return false;
-}
-
-enum {
-    EXIT_UNTRACED = 77
-};
-
-/* Runs the work, killed at its nth call of a name. Returns the work's wait status. */
-static int work_until(struct ledger *ledger, const char *name, int nth)
-{
-    pid_t worker = fork();
-    CHECK(worker >= 0);
-    if (worker == 0) {
-        if (!await_tracer()) {
-            _exit(EXIT_UNTRACED);
-        }
-        work(ledger, 1);
-        _exit(0);
-    }
-    pid_t tracer = fork();
-    CHECK(tracer >= 0);
-    if (tracer == 0) {
-        char pid[24];
-        char trace[64];
-        char inject[96];
-        (void)snprintf(pid, sizeof(pid), "%ld", (long)worker);
-        (void)snprintf(trace, sizeof(trace), "trace=%s", name);
-        (void)snprintf(inject, sizeof(inject), "inject=%s:signal=SIGKILL:when=%d", name, nth);
-        int quiet = open("/dev/null", O_WRONLY);
-        (void)dup2(quiet, STDERR_FILENO);
-        (void)execlp("strace", "strace", "-qq", "-o", "/dev/null", "-p", pid, "-e", trace, "-e",
-                     inject, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    CHECK_INT(waitpid(worker, &status, 0), ==, worker);
-    int ignored;
-    CHECK_INT(waitpid(tracer, &ignored, 0), ==, tracer);
-    return status;
+    work(ledger, 1);
 }
 
 /* Kills at each call of a name in turn, until the work ends before it. Returns the number of calls.
@@ -315,20 +261,14 @@ static int kill_at_each(struct ledger *ledger, const char *name, int first, int 
                         int *unknown)
 {
     int kills = 0;
-    for (int nth = first;; nth += stride) {
-        int status = work_until(ledger, name, nth);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNTRACED) {
-            test_skip("strace cannot trace here");
-        }
+    bool was_killed = true;
+    for (int nth = first; was_killed; nth += stride) {
+        was_killed = killed_at_end(killed_at_begin(work_once, ledger, name, nth));
         *unknown += BATCH;
         recover(ledger, *unknown);
-        if (WIFEXITED(status)) {
-            CHECK_INT(WEXITSTATUS(status), ==, 0);
-            return kills;
-        }
-        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        kills++;
+        kills += was_killed;
     }
+    return kills;
 }
 
 struct calls {
@@ -374,12 +314,7 @@ TEST(killed_while_made, "a process killed at any call while it makes a store doe
         bool was_killed = true;
         for (; was_killed && nth <= 6; nth++) {
             start_anew(ledger);
-            int status = work_until(ledger, names[i], nth);
-            if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNTRACED) {
-                test_skip("strace cannot trace here");
-            }
-            was_killed = WIFSIGNALED(status);
-            CHECK(was_killed || WEXITSTATUS(status) == 0);
+            was_killed = killed_at_end(killed_at_begin(work_once, ledger, names[i], nth));
             recover(ledger, BATCH);
             CHECK_INT(access("jobs.db.weir-new", F_OK), ==, -1);
         }
