@@ -47,6 +47,7 @@ struct bench_run {
 };
 
 /* The measurements of each file. A table ends with a measurement without a name. */
+extern const struct bench_measurement bench_cancel[];
 extern const struct bench_measurement bench_cluster[];
 extern const struct bench_measurement bench_cycles[];
 extern const struct bench_measurement bench_delays[];
