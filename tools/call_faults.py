@@ -53,6 +53,7 @@ COMMANDS = {
     "put-list": ["put", "--ttr", "300ms", "-l", "-i", "list", "t"],
     "work": ["work", "-e", "t", "--", "sh", "-c", HANDLER],
     "rm": ["rm", "3"],
+    "cancel": ["cancel", "--remove", "--yes", "3"],
     "kick": ["kick", "t"],
     "pause": ["pause", "t"],
     "policy": ["policy", "t", "--archive", "1h"],
@@ -104,7 +105,7 @@ def judge(weir, folder, name, done):
         expected |= {line for line in done.stdout.split() if line.isdigit()}
     ran = set((folder / "ran").read_text().split()) if (folder / "ran").exists() else set()
     left = ids_of(weir, folder)
-    missing = expected - left - ran - ({"3"} if name == "rm" else set())
+    missing = expected - left - ran - ({"3"} if name in ("rm", "cancel") else set())
     if missing:
         raise Lost(f"jobs {sorted(missing)} are gone; exit status {done.returncode}: {done.stderr.strip()}")
     if name != "work" and ran:
@@ -118,7 +119,7 @@ def judge(weir, folder, name, done):
         run(weir, folder, "kick", tube, check=False)
         run(weir, folder, "work", "-e", tube, "--", "sh", "-c", HANDLER)
     ran = set((folder / "ran").read_text().split())
-    if expected - ran - ({"3"} if name == "rm" else set()):
+    if expected - ran - ({"3"} if name in ("rm", "cancel") else set()):
         raise Lost(f"jobs {sorted(expected - ran)} never ran")
 
 

@@ -29,7 +29,7 @@ enum event_kind {
     EVENT_SYNC,
     EVENT_PUT,  /* a job is acknowledged */
     EVENT_TRY,  /* its end begins */
-    EVENT_END,  /* it is acknowledged that the job has ended */
+    EVENT_END,  /* it is acknowledged that the job has ended, or will without a run */
     EVENT_FIRED /* so many firings are acknowledged */
 };
 
@@ -166,6 +166,21 @@ static void end_late(weir_broker *broker, weir_broker *other)
     jobs_free_one(broker, job);
 }
 
+/* A job that runs is cancelled; its worker never ends the run. */
+static void cancel_running(weir_broker *broker, weir_broker *other)
+{
+    const struct weir_change change = {.kind = WEIR_CHANGE_CANCEL, .verdict = WEIR_VERDICT_REMOVE};
+    (void)jobs_put(broker, "asked", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(other, "asked");
+    const char *id = job->job.id;
+    enum weir_status status;
+    (void)add(EVENT_TRY, job->number);
+    CHECK_STATUS(weir_broker_change(broker, &change, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ECANCELED);
+    (void)add(EVENT_END, job->number);
+    jobs_free_one(other, job);
+}
+
 static void work(weir_broker *broker, weir_broker *other, int rounds)
 {
     static const enum weir_duplicate modes[] = {WEIR_DUPLICATE_KEEP, WEIR_DUPLICATE_THROTTLE,
@@ -180,6 +195,7 @@ static void work(weir_broker *broker, weir_broker *other, int rounds)
         move_again(broker, other);
         put_again(broker, other, modes[i % 3]);
         end_late(broker, other);
+        cancel_running(broker, other);
         if (i % 5 == 4) {
             jobs_wall_step(&clocks.wall, WEIR_SECONDS(1));
             run_one(broker, "fired", WEIRI_JOB_BURY);
@@ -324,6 +340,11 @@ static void judge(int cut)
     (void)sqlite3_finalize(statement);
     CHECK_STATUS(weir_broker_peek(broker, "t", 0, SIZE_MAX, note, is_there, NULL), WEIR_OK);
     CHECK_STATUS(weir_broker_peek(broker, "late", 0, SIZE_MAX, note, is_there, NULL), WEIR_OK);
+    /* A look ends the reservations of before, each by its verdict. */
+    struct weiri_list list;
+    (void)jobs_reserve(broker, "asked", JOBS, 1000, &list);
+    jobs_free(broker, &list);
+    CHECK_STATUS(weir_broker_peek(broker, "asked", 0, SIZE_MAX, note, is_there, NULL), WEIR_OK);
     for (int number = 1; number < JOBS; number++) {
         if (was_put[number] && !was_tried[number] && !is_there[number]) {
             test_fail(__FILE__, __LINE__, "cut before event %d: job %d is lost", cut, number);
