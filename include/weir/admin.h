@@ -22,7 +22,8 @@ enum weir_verdict {
     WEIR_VERDICT_BURY = 1, /**< It is buried. */
     WEIR_VERDICT_REMOVE,   /**< It is deleted. */
     WEIR_VERDICT_RETRY     /**< As after a run that failed: its attempt counts, and it comes back
-                                after its delay, or is buried after its last. */
+                                after its delay, or is buried after its last. One that had no run
+                                yet comes back. */
 };
 
 /** What weir_broker_change() does with jobs. */

@@ -79,9 +79,7 @@ static inline void ref_follow(struct reference *world, struct ref_job *job,
     bool is_later = job->runs_again && job->again_at < run_at;
     if (put->mode == WEIR_DUPLICATE_KEEP && job->runs_again) { /* what was put before is kept */
         job->again_at = is_later ? job->again_at : run_at;
-        if (!is_later) {
-            ref_take_turn(world, put);
-        }
+        ref_take_turn(world, put);
         return;
     }
     is_later = is_later && put->mode == WEIR_DUPLICATE_AGAIN;
@@ -167,7 +165,8 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
     int64_t asked = world->wall - (world->lease - told->since_ns) + told->delay_ns;
     int64_t later = again && job->again_at > asked ? job->again_at : asked;
     *ret_is_canceled = job->verdict != 0 && told->event != WEIRI_JOB_DONE;
-    if (*ret_is_canceled && told->event != WEIRI_JOB_TOUCH) {
+    bool is_returned = told->event == WEIRI_JOB_RETURN && job->verdict == WEIR_VERDICT_RETRY;
+    if (*ret_is_canceled && told->event != WEIRI_JOB_TOUCH && !is_returned) {
         ref_settle_asked(world, job, later);
         return WEIR_OK;
     }
@@ -232,23 +231,23 @@ static inline bool ref_precedes(const struct ref_job *a, const struct ref_job *b
 }
 
 /* Whether a suspect may begin in a process: none began there within a minute, and none of two is in
- * its last attempt. One of another tube that is awaited goes first. */
+ * its last attempt, or was lost three times. One of another tube that is awaited goes first. */
 static inline bool ref_may_begin(const struct reference *world, const struct ref_job *job,
                                  int process, uint32_t attempts_max, bool is_awaited)
 {
-    bool is_last = job->attempts + 1 >= attempts_max;
+    bool is_alone = job->attempts + 1 >= attempts_max || job->lost >= 3;
     for (int i = 0; i < JOBS; i++) {
         const struct ref_job *other = &world->jobs[i];
         if (other->number == 0 || other->state != WEIR_JOB_RESERVED || other->lost < 2 ||
             other->process != process) {
             continue;
         }
-        if (is_last || other->attempts >= other->attempts_max ||
+        if (is_alone || other->attempts >= other->attempts_max || other->lost >= 3 ||
             world->lease - other->began < WEIR_SECONDS(60)) {
             return false;
         }
     }
-    return is_last || !is_awaited;
+    return is_alone || !is_awaited;
 }
 
 /* The first of the ready jobs of a tube, the suspects or the others, whose group has room, or that

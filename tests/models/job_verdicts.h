@@ -29,15 +29,16 @@ static inline uint32_t ref_weight(const struct ref_job *job, uint32_t attempts_m
     return job->lease == 0 ? 0 : attempts_max <= 3 ? 2 : 1;
 }
 
-/* A run is lost. words: those of the burial or of the retry. */
+/* A run is lost; is_told: that says something of the job. words: those of the burial or of the
+ * retry. */
 static inline void ref_lose(struct reference *world, struct ref_job *job, uint32_t attempts_max,
-                            const char *words)
+                            bool is_told, const char *words)
 {
     if (job->attempts_max != 0 && job->attempts_max < attempts_max) {
         attempts_max = job->attempts_max;
     }
     enum weir_verdict verdict = job->verdict;
-    uint32_t lost = job->lost < 2 ? job->lost + ref_weight(job, attempts_max) : job->lost;
+    uint32_t lost = job->lost + (is_told ? ref_weight(job, attempts_max) : 0);
     bool is_last = job->attempts >= attempts_max;
     bool is_renewed = false;
     world->tubes[job->tube].expired++;
@@ -77,7 +78,7 @@ static inline enum weir_status ref_expire(struct reference *world, struct ref_jo
     if (is_kept) {
         job->lease = world->lease + job->ttr;
     } else {
-        ref_lose(world, job, attempts_max, words);
+        ref_lose(world, job, attempts_max, true, words);
     }
     return WEIR_OK;
 }
@@ -91,7 +92,7 @@ static inline enum weir_status ref_take_back(struct reference *world, struct ref
     if (!is_gone && !is_forced) {
         return WEIR_EBUSY;
     }
-    ref_lose(world, job, UINT32_MAX,
+    ref_lose(world, job, UINT32_MAX, is_gone,
              is_gone ? "its worker does not live" : "an operator took it from its worker");
     return WEIR_OK;
 }
@@ -110,7 +111,7 @@ static inline enum weir_status ref_cancel(struct reference *world, struct ref_jo
         if (!is_gone && (is_kept || job->lease > asked)) {
             return WEIR_ECANCELED;
         }
-        ref_lose(world, job, UINT32_MAX, reason);
+        ref_lose(world, job, UINT32_MAX, true, reason);
         bool is_buried = job->number != 0 && job->state == WEIR_JOB_BURIED;
         return follows || (verdict == WEIR_VERDICT_RETRY && is_buried) ? WEIR_ECANCELED : WEIR_OK;
     }

@@ -77,20 +77,20 @@ enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_j
     return write;
 }
 
-/* What an end becomes by the verdict on the reservation. Success is success, whatever was asked. A
- * lost run that is to be retried comes back as it does without a verdict. */
-static enum weiri_job_event judge(const struct weiri_job_facts *facts, enum weiri_job_event event,
-                                  uint32_t attempts_max)
+/* What an end becomes by the verdict on the reservation. Success is success, whatever was asked. To
+ * be retried, what was lost or never begun comes back as it does without a verdict. */
+static enum weiri_job_event judge(const struct weiri_job_facts *facts, enum weiri_job_event event)
 {
-    bool is_lost = event == WEIRI_JOB_EXPIRE || event == WEIRI_JOB_TAKE_BACK;
-    bool is_last = attempts_max > 0 && facts->attempts >= attempts_max;
+    bool is_last = facts->attempts_max > 0 && facts->attempts >= facts->attempts_max;
     if (facts->verdict == 0 || event == WEIRI_JOB_TOUCH || event == WEIRI_JOB_DONE) {
         return event;
     }
-    return facts->verdict == WEIR_VERDICT_REMOVE            ? WEIRI_JOB_DISCARD
-           : facts->verdict == WEIR_VERDICT_BURY || is_last ? WEIRI_JOB_BURY
-           : is_lost                                        ? event
-                                                            : WEIRI_JOB_RELEASE;
+    if (facts->verdict != WEIR_VERDICT_RETRY) {
+        return facts->verdict == WEIR_VERDICT_REMOVE ? WEIRI_JOB_DISCARD : WEIRI_JOB_BURY;
+    }
+    return event != WEIRI_JOB_RELEASE && event != WEIRI_JOB_BURY ? event
+           : is_last                                             ? WEIRI_JOB_BURY
+                                                                 : WEIRI_JOB_RELEASE;
 }
 
 /* The end of a run, as it is after a put during the run. The body is that of the put, so that no
@@ -127,15 +127,13 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
                                      struct weiri_effects *ret_effects)
 {
-    static const struct weiri_run_end success = {.outcome = WEIR_RUN_DONE};
     int64_t said_ns = weiri_said_ns(settlement->since_ns, now.wall_ns, now.lease_ns);
     bool is_asked = row->facts.verdict != 0 && settlement->event != WEIRI_JOB_DONE;
-    bool is_judged = is_asked && settlement->event != WEIRI_JOB_TOUCH;
-    uint32_t most = row->facts.attempts_max;
-    const struct weiri_job_step step = {.event = judge(&row->facts, settlement->event, most),
+    const struct weiri_job_step step = {.event = judge(&row->facts, settlement->event),
                                         .token = settlement->reservation->token,
                                         .run_at_ns = weiri_time_add(said_ns, settlement->delay_ns),
                                         .is_archived = tube->policy.archive_ns > 0};
+    bool is_judged = is_asked && step.event != WEIRI_JOB_TOUCH && step.event != WEIRI_JOB_RETURN;
     *ret_effects = (struct weiri_effects){.reason = is_judged ? NULL : settlement->reason};
     enum weiri_write write = end_run(row, step, now, ret_effects);
     if (write == WEIRI_NOTHING) {
@@ -153,11 +151,9 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
     }
     bool has_left = step.event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL;
     ret_effects->wakes = ret_effects->wakes || (has_left && tube->policy.group_limit > 0);
-    if (settlement->progress > 0) {
-        row->progress = settlement->progress - 1;
-    }
+    row->progress = settlement->progress > 0 ? settlement->progress - 1 : row->progress;
     if (is_archived) {
-        ret_effects->kept = success;
+        ret_effects->kept.outcome = WEIR_RUN_DONE;
     } else if (!is_renewed && write == WEIRI_UPDATE) {
         ret_effects->kept = settlement->end;
         ret_effects->kept.outcome = is_judged ? WEIR_RUN_CANCELED : settlement->end.outcome;
@@ -171,8 +167,8 @@ bool weiri_settle_asks_policy(const struct weiri_settlement *settlement)
            (settlement->event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL);
 }
 
-/* A run that was lost, as told by reason. An end by the end of a boot says nothing of the job, nor
- * does one that a put renewed. */
+/* A run that was lost, as told by reason. An end by that of a boot (lease 0) says nothing of the
+ * job, nor does one that a put renewed. */
 static enum weiri_write lose(struct weiri_job_row *row, enum weiri_job_event event,
                              uint32_t attempts_max, const char *reason,
                              const struct weiri_tube_record *tube, struct weiri_now now,
@@ -184,10 +180,10 @@ static enum weiri_write lose(struct weiri_job_row *row, enum weiri_job_event eve
     uint32_t most = own > 0 && own < attempts_max ? own : attempts_max;
     uint32_t weight = before.lease_ns == 0 ? 0 : most <= WEIRI_FEW_ATTEMPTS ? 2 : 1;
     const struct weiri_job_step step = {
-        .event = judge(&before, event, most), .token = before.token, .attempts_max = most};
+        .event = judge(&before, event), .token = before.token, .attempts_max = most};
     enum weiri_write write = end_run(row, step, now, effects);
     bool is_renewed = row->facts.attempts == 0;
-    row->facts.lost = is_renewed ? 0 : before.lost + (weiri_is_suspect(&before) ? 0 : weight);
+    row->facts.lost = is_renewed ? 0 : before.lost + weight;
     effects->reason = !is_judged ? reason : is_renewed ? "" : NULL;
     effects->expired = true;
     effects->burial = row->facts.state == WEIR_JOB_BURIED && !is_judged ? WEIR_ELEASELOST : WEIR_OK;
@@ -211,7 +207,6 @@ enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempt
     if (is_kept) {
         return weiri_row_apply(row, &touch, now, ret_effects);
     }
-    *ret_effects = (struct weiri_effects){.status = WEIR_OK};
     return lose(row, WEIRI_JOB_EXPIRE, attempts_max,
                 "its reservation ended: the worker died, or took longer than the TTR without a "
                 "touch",
@@ -260,6 +255,7 @@ enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone,
         return WEIRI_NOTHING;
     }
     *ret_effects = (struct weiri_effects){.tells_holder = true};
+    row->facts.lease_ns = is_gone ? row->facts.lease_ns : 0; /* it says nothing of the job */
     return lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX,
                 is_gone ? "its worker does not live" : "an operator took it from its worker", tube,
                 now, ret_effects);

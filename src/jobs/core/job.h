@@ -235,15 +235,22 @@ enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
 /* The suspects that a process has reserved, in any tube. */
 struct weiri_suspects {
     bool is_there;
-    bool is_last;      /* one of them has its last attempt */
-    bool is_awaited;   /* one of another tube waits for its last attempt */
+    bool is_last;      /* one of them runs alone */
+    bool is_awaited;   /* one of another tube is to run alone, and waits for that */
     int64_t new_in_ns; /* so long the newest one is new: in its first minute; 0: none is */
 };
 #define WEIRI_SUSPECT_NEW_NS WEIR_SECONDS(60)
 
-/* Whether the first suspect of a tube may begin: beside those that are not new, so that none takes
- * another along, and in its last attempt alone, so that none is buried for what another did. One
- * that has to wait for that lets no other begin before it. */
+/* Whether a run of a suspect, of this number, is alone: its last one, so that it is not buried for
+ * what another did, and each after the third that was lost. */
+static inline bool weiri_runs_alone(const struct weiri_job_facts *job, uint32_t attempt,
+                                    uint32_t attempts_max)
+{
+    return attempt >= attempts_max || job->lost > 2;
+}
+
+/* Whether the first suspect of a tube may begin: beside those that are not new, or alone. One that
+ * has to wait for that lets no other begin before it. */
 bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_job_facts *job,
                           uint32_t attempts_max);
 

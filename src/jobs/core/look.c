@@ -57,9 +57,9 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
 bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_job_facts *job,
                           uint32_t attempts_max)
 {
-    bool is_last = job->attempts + 1 >= attempts_max;
+    bool is_alone = weiri_runs_alone(job, job->attempts + 1, attempts_max);
     return !here->is_last && here->new_in_ns <= 0 &&
-           (is_last ? !here->is_there : !here->is_awaited);
+           (is_alone ? !here->is_there : !here->is_awaited);
 }
 
 static int64_t time_until(int64_t time_ns, int64_t now_ns)

@@ -174,7 +174,9 @@ TEST(damaged, "jobs that are counted but not found are damage, and so is the rev
     CHECK_STATUS(weiri_next_look(&firsts, &plain, now, &next, &is_empty), WEIR_ECORRUPT);
 }
 
-TEST(suspects, "a suspect begins beside those that are not new; in its last attempt alone")
+TEST(suspects,
+     "a suspect begins beside those that are not new; in its last attempt, and after three "
+     "lost runs, alone")
 {
     static const struct {
         struct weiri_suspects here;
@@ -193,6 +195,8 @@ TEST(suspects, "a suspect begins beside those that are not new; in its last atte
         CHECK(weiri_suspect_begins(&rows[i].here, &job, 4) == rows[i].begins);
         CHECK(weiri_suspect_begins(&rows[i].here, &job, 3) == rows[i].begins_last);
         CHECK(weiri_suspect_begins(&rows[i].here, &job, 2) == rows[i].begins_last);
+        const struct weiri_job_facts worse = {.attempts = 2, .lost = 3};
+        CHECK(weiri_suspect_begins(&rows[i].here, &worse, 9) == rows[i].begins_last);
     }
 }
 

@@ -111,9 +111,6 @@ static enum weiri_write run_again(struct weiri_job_row *row, const struct weiri_
     bool is_earlier =
         is_there && key->again_at_ns < run_at_ns && put->on_duplicate != WEIR_DUPLICATE_DEBOUNCE;
     bool is_kept = is_there && put->on_duplicate == WEIR_DUPLICATE_KEEP;
-    if (is_kept && is_earlier) {
-        return WEIRI_NOTHING;
-    }
     key->again = row->facts.token;
     key->again_at_ns = is_earlier ? key->again_at_ns : run_at_ns;
     effects->key = WEIRI_KEY_AGAIN;

@@ -249,15 +249,13 @@ TEST(kept_again, "to keep a job that a verdict ends has it follow itself; what i
         row.key.again = rows[i].before_ns != 0 ? TOKEN : 0;
         row.key.again_at_ns = rows[i].before_ns;
         row.key.group = "first";
-        bool is_later = rows[i].before_ns == rows[i].at_ns;
-        CHECK_INT(weiri_decide_put(&row, &put, WALL + 70, &fresh, now, &effects), ==,
-                  is_later ? WEIRI_NOTHING : WEIRI_UPDATE);
+        CHECK_INT(weiri_decide_put(&row, &put, WALL + 70, &fresh, now, &effects), ==, WEIRI_UPDATE);
         CHECK_STATUS(effects.status, WEIR_OK);
         CHECK_INT(row.key.again, ==, TOKEN);
         CHECK_INT(row.key.again_at_ns, ==, rows[i].at_ns);
         CHECK_STRING(row.key.group, rows[i].before_ns == 0 ? "new" : "first");
         CHECK(effects.writes_put == (rows[i].before_ns == 0));
-        CHECK_INT(effects.key, ==, is_later ? WEIRI_KEY_AS_IS : WEIRI_KEY_AGAIN);
+        CHECK_INT(effects.key, ==, WEIRI_KEY_AGAIN);
     }
 }
 

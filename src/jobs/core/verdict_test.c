@@ -90,7 +90,8 @@ static enum weir_job_state state_after(enum weiri_job_event event, enum weir_ver
     case REMOVE:
         return GONE;
     case RETRY:
-        return is_last                      ? WEIR_JOB_BURIED
+        return event == WEIRI_JOB_RETURN    ? WEIR_JOB_READY /* nothing has failed */
+               : is_last                    ? WEIR_JOB_BURIED
                : event == WEIRI_JOB_RELEASE ? WEIR_JOB_DELAYED
                                             : WEIR_JOB_READY;
     }
@@ -109,7 +110,8 @@ TEST(every_end, "whoever ends the reservation applies its verdict, and the key g
                 struct weiri_job_row row = running(verdict, false, is_last);
                 enum weiri_write write = end(&row, ends[i], &effects);
                 enum weir_job_state state = state_after(ends[i], verdict, is_last);
-                bool is_return = ends[i] == WEIRI_JOB_RETURN && verdict == NONE;
+                bool is_return =
+                    ends[i] == WEIRI_JOB_RETURN && (verdict == NONE || verdict == RETRY);
                 CHECK_INT(row.facts.state, ==, state);
                 CHECK_INT(effects.to, ==, state);
                 CHECK_INT(write, ==, state == GONE ? WEIRI_DELETE : WEIRI_UPDATE);
@@ -117,8 +119,7 @@ TEST(every_end, "whoever ends the reservation applies its verdict, and the key g
                 CHECK_INT(row.facts.attempts, ==, is_return ? ATTEMPTS - 1 : ATTEMPTS);
                 CHECK_INT(row.facts.run_at_ns, ==,
                           state == WEIR_JOB_DELAYED ? WALL + DELAY
-                          : verdict == RETRY && state == WEIR_JOB_READY &&
-                                  (ends[i] == WEIRI_JOB_RETURN || ends[i] == WEIRI_JOB_BURY)
+                          : verdict == RETRY && state == WEIR_JOB_READY && ends[i] == WEIRI_JOB_BURY
                               ? WALL
                               : WALL - 50);
                 CHECK_INT(effects.key, ==,
@@ -137,15 +138,19 @@ TEST(put_during,
     for (int i = 0; i < ENDS; i++) {
         for (int v = BURY; v <= RETRY; v++) {
             for (int is_last = 0; is_last < 2; is_last++) {
-                bool is_retried = v == RETRY && !is_last;
+                bool is_return = v == RETRY && ends[i] == WEIRI_JOB_RETURN;
+                bool is_retried = v == RETRY && !is_last && !is_return;
                 struct weiri_effects effects;
                 struct weiri_job_row row = running((enum weir_verdict)v, true, is_last);
                 CHECK_INT(end(&row, ends[i], &effects), ==, WEIRI_UPDATE);
                 CHECK_INT(row.facts.state, ==, WEIR_JOB_DELAYED);
                 CHECK_INT(row.facts.run_at_ns, ==, WALL + 2 * DELAY);
-                CHECK_INT(row.facts.attempts, ==, is_retried ? ATTEMPTS : 0);
+                CHECK_INT(row.facts.attempts, ==,
+                          is_return    ? ATTEMPTS - 1
+                          : is_retried ? ATTEMPTS
+                                       : 0);
                 CHECK(effects.takes_again && effects.key == WEIRI_KEY_AS_IS);
-                CHECK(effects.forgets_attempts == !is_retried);
+                CHECK(effects.forgets_attempts == (!is_retried && !is_return));
                 CHECK((effects.kept.outcome != 0) == is_retried);
                 if (v != RETRY) {
                     CHECK_STRING(effects.reason, "");
@@ -165,9 +170,10 @@ TEST(told,
             (void)settle(&row, ends[i], &effects);
             CHECK(effects.is_canceled);
             CHECK(effects.reason == NULL);
-            CHECK_INT(effects.kept.outcome, ==, v == REMOVE ? 0 : WEIR_RUN_CANCELED);
+            bool is_kept = v == BURY || (v == RETRY && ends[i] != WEIRI_JOB_RETURN);
+            CHECK_INT(effects.kept.outcome, ==, is_kept ? WEIR_RUN_CANCELED : 0);
             CHECK_INT(effects.kept.exit_status, ==, v == REMOVE ? 0 : 3);
-            CHECK(effects.retried == (v == RETRY) && !effects.expired);
+            CHECK(effects.retried == (v == RETRY && is_kept) && !effects.expired);
         }
         struct weiri_effects effects;
         struct weiri_job_row row = running((enum weir_verdict)v, false, false);
@@ -326,7 +332,7 @@ TEST(taken_back, "a job is taken back from a worker that does not live, or by fo
                   WEIRI_UPDATE);
         CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
         CHECK_INT(row.facts.attempts, ==, ATTEMPTS);
-        CHECK_INT(row.facts.lost, ==, 1);
+        CHECK_INT(row.facts.lost, ==, is_gone); /* by force it says nothing of the job */
         CHECK(effects.wakes && effects.expired && effects.tells_holder && !effects.is_canceled);
         CHECK_INT(effects.kept.outcome, ==, WEIR_RUN_LOST);
         CHECK_STRING(effects.reason,
@@ -370,7 +376,7 @@ TEST(weight, "a lost run weighs 1, or 2 where few attempts are allowed; the end 
         CHECK_INT(lost_after(0, losses[i], WEIRI_FEW_ATTEMPTS, 0, false), ==, 0);
         CHECK_INT(lost_after(1, losses[i], 9, LEASE, true), ==, 2); /* the run covers the put */
         CHECK_INT(lost_after(1, losses[i], 1, LEASE, true), ==, 0); /* as a new job */
-        CHECK_INT(lost_after(3, losses[i], 2, LEASE, false), ==, 3);
+        CHECK_INT(lost_after(3, losses[i], 2, LEASE, false), ==, 5);
     }
     CHECK_INT(lost_after(1, WEIRI_JOB_RELEASE, 9, LEASE, true), ==, 0);
     CHECK_INT(lost_after(1, WEIRI_JOB_RETURN, 9, LEASE, false), ==, 1);
