@@ -20,21 +20,22 @@
 static const char suffix[] = ".weir-new";
 
 /* In one step: others may write meanwhile, and are not in the copy. */
-static int copy_pages(sqlite3 *from, sqlite3 *to)
+static void copy_pages(sqlite3 *from, struct weiri_connection *to)
 {
-    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    sqlite3_backup *backup =
+        to->code == SQLITE_OK ? sqlite3_backup_init(to->db, "main", from, "main") : NULL;
     if (backup == NULL) {
-        return sqlite3_errcode(to);
+        weiri_sql_fail(to, sqlite3_errcode(to->db));
+        return;
     }
-    int code = sqlite3_backup_step(backup, -1);
-    int end = sqlite3_backup_finish(backup);
-    return code == SQLITE_DONE ? end : code;
+    weiri_sql_fail(to, sqlite3_backup_step(backup, -1));
+    weiri_sql_fail(to, sqlite3_backup_finish(backup));
 }
 
 /* Gives the copy a stamp of its own, so that a log of the original is refused beside it, and a
  * number of its own, since both give numbers to jobs from now on. Ends its leases: their holders
  * have the original. */
-static int make_own(sqlite3 *db)
+static void make_own(struct weiri_connection *copy)
 {
     char sql[256];
     (void)snprintf(sql, sizeof(sql),
@@ -42,31 +43,26 @@ static int make_own(sqlite3 *db)
                    "WHERE id = 2; UPDATE jobs NOT INDEXED SET lease = 0 "
                    "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
-    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+    weiri_sql_exec(copy, sql);
 }
 
 /* Fills the empty file. Closing the only connection empties and removes the copy's log. */
 static enum weir_status fill(sqlite3 *from, const char *path, struct weir_error *ret_error)
 {
-    sqlite3 *to = NULL;
-    int code = sqlite3_open_v2(
-        path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    if (code == SQLITE_OK) {
-        (void)sqlite3_extended_result_codes(to, 1); /* they tell a full disk from a broken one */
-        code = sqlite3_exec(to, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
-    }
-    if (code == SQLITE_OK) {
-        code = copy_pages(from, to);
-    }
-    if (code == SQLITE_OK) {
-        code = make_own(to);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_wal_checkpoint_v2(to, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    struct weiri_connection to = {.code = SQLITE_OK};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    weiri_sql_fail(&to, sqlite3_open_v2(path, &to.db, flags, NULL));
+    (void)sqlite3_extended_result_codes(to.db, 1); /* they tell a full disk from a broken one */
+    weiri_sql_exec(&to, "PRAGMA synchronous = FULL");
+    copy_pages(from, &to);
+    make_own(&to);
+    if (to.code == SQLITE_OK) {
+        int mode = SQLITE_CHECKPOINT_TRUNCATE;
+        weiri_sql_fail(&to, sqlite3_wal_checkpoint_v2(to.db, NULL, mode, NULL, NULL));
     }
     enum weir_status status =
-        code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, to, code, path);
-    (void)sqlite3_close(to);
+        to.code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, to.db, to.code, path);
+    (void)sqlite3_close(to.db);
     return status;
 }
 

@@ -25,18 +25,18 @@ static struct request *request_of(struct weiri_list *link)
     return WEIRI_CONTAINER(link, struct request, link);
 }
 
-/* Writes the result of all requests of a list, and moves them to those that are concluded. */
+/* Writes the result of all requests of a list that have not failed before. */
 static void conclude(struct weiri_list *requests, enum weir_status status,
-                     const struct weir_error *error, struct weiri_list *concluded)
+                     const struct weir_error *error)
 {
     for (struct weiri_list *link = requests->next; link != requests; link = link->next) {
         struct request *request = request_of(link);
-        request->status = status;
-        if (status != WEIR_OK && request->error != NULL) {
+        bool has_failed = request->status == WEIR_OK && status != WEIR_OK;
+        if (has_failed && request->error != NULL) {
             *request->error = *error;
         }
+        request->status = has_failed ? status : request->status;
     }
-    weiri_list_move(requests, concluded);
 }
 
 /* Answers all requests of a list. They may be freed once the mutex is released. */
@@ -137,14 +137,16 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
             weiri_list_remove(first);
             weiri_list_insert_before(&alone, first);
             if (weiri_write_has_failed(store)) {
-                conclude(&alone, weiri_write_refuse(store, &error), &error, concluded);
+                conclude(&alone, weiri_write_refuse(store, &error), &error);
+                weiri_list_move(&alone, concluded);
             } else {
                 run_batch(store, &alone, concluded);
             }
         }
         return;
     }
-    conclude(batch, status, &error, concluded);
+    conclude(batch, status, &error);
+    weiri_list_move(batch, concluded);
 }
 
 /* Flushes after the lock was released, so that other processes commit meanwhile, and their flushes
@@ -153,17 +155,7 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
 static void flush(struct weiri_store *store, struct weiri_list *concluded)
 {
     struct weir_error error;
-    enum weir_status status = weiri_write_flush(store, &error);
-    for (struct weiri_list *link = concluded->next; link != concluded && status != WEIR_OK;
-         link = link->next) {
-        struct request *request = request_of(link);
-        if (request->status == WEIR_OK) {
-            request->status = status;
-            if (request->error != NULL) {
-                *request->error = error;
-            }
-        }
-    }
+    conclude(concluded, weiri_write_flush(store, &error), &error);
 }
 
 /* Runs a batch under the store's lock. */
@@ -173,7 +165,8 @@ static void run_locked(struct weiri_store *store, struct weiri_list *batch,
     struct weir_error error;
     enum weir_status status = weiri_write_lock(store, weiri_write_limit(store), &error);
     if (status != WEIR_OK) {
-        conclude(batch, status, &error, concluded);
+        conclude(batch, status, &error);
+        weiri_list_move(batch, concluded);
         return;
     }
     run_batch(store, batch, concluded);

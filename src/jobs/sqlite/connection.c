@@ -43,17 +43,16 @@ int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns)
     return sqlite3_busy_timeout(db, busy_ms >= INT_MAX ? INT_MAX : (int)busy_ms + 1);
 }
 
-static int configure(sqlite3 *db, int64_t busy_ns)
+static void configure(struct weiri_connection *connection, int64_t busy_ns)
 {
-    int code = sqlite3_extended_result_codes(db, 1);
-    if (code == SQLITE_OK) {
-        code = weiri_connection_set_busy(db, busy_ns);
-    }
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]) && code == SQLITE_OK; i++) {
-        code = sqlite3_db_config(db, settings[i].option, settings[i].value, NULL);
+    sqlite3 *db = connection->db;
+    weiri_sql_fail(connection, sqlite3_extended_result_codes(db, 1));
+    weiri_sql_fail(connection, weiri_connection_set_busy(db, busy_ns));
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        weiri_sql_fail(connection,
+                       sqlite3_db_config(db, settings[i].option, settings[i].value, NULL));
     }
     (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-    return code;
 }
 
 /* The file was made with WAL. The mode is set again in case another program changed it; the lock is
@@ -148,25 +147,22 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
 {
     /* SQLite opens the file without reading more than the page size; nothing else is read or
      * written before the header is known to be ours. */
-    sqlite3 *db = NULL;
-    int code = open_database(path, query, &db);
-    enum weir_status status = WEIR_OK;
-    if (code == SQLITE_OK) {
-        code = configure(db, config->busy_ns);
+    int ignored;
+    weiri_sql_fail(connection, open_database(path, query, &connection->db));
+    sqlite3 *db = connection->db;
+    if (connection->code == SQLITE_OK) {
+        configure(connection, config->busy_ns);
     }
+    int code = weiri_sql_forget(connection);
     if (code != SQLITE_OK) {
-        status = weiri_sqlite_fail(ret_error, db, code, path);
+        return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    if (status == WEIR_OK) {
-        int ignored;
-        status = weiri_schema_check_header(db, path, &ignored, ret_error);
-    }
+    enum weir_status status = weiri_schema_check_header(db, path, &ignored, ret_error);
     if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER &&
         sqlite3_db_readonly(db, "main") != 0) {
         status =
             weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
     }
-    connection->db = db;
     if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && !has(path, "-wal")) {
         status = weiri_schema_check_size(db, path, ret_error);
     }

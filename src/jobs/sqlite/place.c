@@ -97,7 +97,11 @@ enum weir_status weiri_place_make_file(const char *path, const char *boot,
     (void)snprintf(temporary, sizeof(temporary), "%s%s", path, new_suffix);
     unsigned char *image;
     size_t size;
-    enum weir_status status = weiri_schema_image(boot, &image, &size);
+    enum weir_status status = weiri_place_check_alone(path, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_schema_image(boot, &image, &size);
     if (status != WEIR_OK) {
         return weiri_fail(ret_error, status, "%s: %s", path, weir_status_text((int)status));
     }

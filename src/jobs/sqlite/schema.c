@@ -210,44 +210,35 @@ void weiri_schema_make_indexes(struct weiri_connection *connection)
     }
 }
 
-static int build(sqlite3 *db, const char *boot)
+static void build(struct weiri_connection *connection, const char *boot)
 {
-    int code = SQLITE_OK;
-    for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
-        code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
+    char pragmas[256];
+    for (int i = 0; i < OBJECT_COUNT; i++) {
+        weiri_sql_exec(connection, objects[i].sql);
     }
-    if (code == SQLITE_OK) {
-        char pragmas[256];
-        (void)snprintf(pragmas, sizeof(pragmas),
-                       "INSERT INTO marks VALUES(1, '%.*s'), (2, random() & 0x7fffffffffffffff), "
-                       "(3, lower(hex(randomblob(8)))); "
-                       "PRAGMA application_id = %d; PRAGMA user_version = %d",
-                       WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
-                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
-        code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
-    }
-    return code;
+    (void)snprintf(pragmas, sizeof(pragmas),
+                   "INSERT INTO marks VALUES(1, '%.*s'), (2, random() & 0x7fffffffffffffff), "
+                   "(3, lower(hex(randomblob(8)))); "
+                   "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                   WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
+                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
+    weiri_sql_exec(connection, pragmas);
 }
 
 enum weir_status weiri_schema_image(const char *boot, unsigned char **ret_bytes, size_t *ret_size)
 {
     /* Built in memory, so that a store appears at its path whole or not at all. */
-    sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    if (code == SQLITE_OK) {
-        code = build(db, boot);
-    }
+    struct weiri_connection new = {.code = SQLITE_OK};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    weiri_sql_fail(&new, sqlite3_open_v2(":memory:", &new.db, flags, NULL));
+    build(&new, boot);
     sqlite3_int64 size = 0;
-    unsigned char *bytes = NULL;
-    if (code == SQLITE_OK) {
-        bytes = sqlite3_serialize(db, "main", &size, 0);
-        if (bytes == NULL) {
-            code = SQLITE_NOMEM;
-        }
-    }
-    enum weir_status status = weiri_sqlite_status(db, code);
-    (void)sqlite3_close(db);
-    if (status == WEIR_OK && bytes != NULL) {
+    unsigned char *bytes =
+        new.code == SQLITE_OK ? sqlite3_serialize(new.db, "main", &size, 0) : NULL;
+    weiri_sql_fail(&new, bytes == NULL ? SQLITE_NOMEM : SQLITE_OK);
+    enum weir_status status = weiri_sqlite_status(new.db, new.code);
+    (void)sqlite3_close(new.db);
+    if (bytes != NULL) {
         bytes[HEADER_WRITE_VERSION] = 2;
         bytes[HEADER_READ_VERSION] = 2;
         *ret_bytes = bytes;
@@ -399,43 +390,30 @@ static bool is_foreign(const char *name, const char *table)
     return true;
 }
 
-static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t flags,
-                                      struct weir_error *ret_error)
+static enum weir_status check_objects(struct weiri_connection *connection, const char *path,
+                                      uint32_t flags, struct weir_error *ret_error)
 {
-    /* SQLite's own objects have no text (indexes of constraints) or a reserved name. */
-    sqlite3_stmt *statement = NULL;
-    int code =
-        sqlite3_prepare_v2(db,
-                           "SELECT name, sql, tbl_name FROM sqlite_schema WHERE sql IS NOT NULL "
-                           "AND name <> 'sqlite_sequence'",
-                           -1, &statement, NULL);
+    sqlite3_stmt *statement;
     unsigned found = 0;
     enum weir_status status = WEIR_OK;
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            const char *name = (const char *)sqlite3_column_text(statement, 0);
-            const char *sql = (const char *)sqlite3_column_text(statement, 1);
-            const char *table = (const char *)sqlite3_column_text(statement, 2);
-            if (name == NULL || sql == NULL || table == NULL) {
-                code = SQLITE_NOMEM;
-                break;
-            }
-            if ((flags & WEIR_BROKER_SHARED) != 0 && is_foreign(name, table)) {
-                continue;
-            }
+    bool is = weiri_sql_first(connection, WEIRI_SQL_OBJECTS, NULL, &statement);
+    for (; is && status == WEIR_OK; is = weiri_sql_next(connection, statement)) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        const char *sql = (const char *)sqlite3_column_text(statement, 1);
+        const char *table = (const char *)sqlite3_column_text(statement, 2);
+        if (name == NULL || sql == NULL || table == NULL) {
+            weiri_sql_fail(connection, SQLITE_NOMEM);
+        } else if ((flags & WEIR_BROKER_SHARED) == 0 || !is_foreign(name, table)) {
             int i = find_object(name, sql);
-            if (i == OBJECT_COUNT) {
-                status = refuse(path, name, ret_error);
-                break;
-            }
-            found |= 1u << i;
+            status = i < OBJECT_COUNT ? WEIR_OK : refuse(path, name, ret_error);
+            found |= i < OBJECT_COUNT ? 1u << i : 0;
         }
     }
-    if (status == WEIR_OK && code != SQLITE_DONE) {
-        status = weiri_sqlite_fail(ret_error, db, code, path);
+    weiri_sql_leave(statement);
+    int code = weiri_sql_forget(connection);
+    if (status == WEIR_OK && code != SQLITE_OK) {
+        status = weiri_sqlite_fail(ret_error, connection->db, code, path);
     }
-    (void)sqlite3_finalize(statement);
     for (int i = 0; i < OBJECT_COUNT && status == WEIR_OK; i++) {
         if ((found & (1u << i)) == 0) {
             status = refuse(path, objects[i].name, ret_error);
@@ -452,5 +430,5 @@ enum weir_status weiri_schema_check(struct weiri_connection *connection, const c
         return weiri_sqlite_fail(ret_error, connection->db, weiri_sql_forget(connection), path);
     }
     enum weir_status status = check_version(path, (int)user_version, ret_error);
-    return status == WEIR_OK ? check_objects(connection->db, path, flags, ret_error) : status;
+    return status == WEIR_OK ? check_objects(connection, path, flags, ret_error) : status;
 }

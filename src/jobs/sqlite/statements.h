@@ -74,6 +74,9 @@
     X(ROLLBACK, "ROLLBACK")                                                                        \
     X(BEGIN_READ, "BEGIN")                                                                         \
     X(PAGE_COUNT, "PRAGMA page_count")                                                             \
+    /* SQLite's own objects have no text (indexes of constraints) or a reserved name. */           \
+    X(OBJECTS, "SELECT name, sql, tbl_name FROM sqlite_schema WHERE sql IS NOT NULL "              \
+               "AND name <> 'sqlite_sequence'")                                                    \
     X(SET_WAL, "PRAGMA journal_mode = WAL")                                                        \
     X(USER_VERSION, "PRAGMA user_version")                                                         \
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \

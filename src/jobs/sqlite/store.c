@@ -133,27 +133,23 @@ static enum weir_status open_file(struct weiri_store *store, void *arg,
     bool must_exist = *(const bool *)arg;
     bool exists = false;
     enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
-    bool is_new = status == WEIR_OK && !exists;
-    if (is_new) {
-        status = weiri_place_check_alone(store->path, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    if (is_new && status == WEIR_OK) {
-        status = weiri_place_make_file(store->path, store->config->boot, ret_error);
+    status = exists ? weiri_stamp_check(store->path, weiri_lock_file_noted(store->lock_file.fd),
+                                        ret_error)
+                    : weiri_place_make_file(store->path, store->config->boot, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    if (status == WEIR_OK && !is_new) {
-        status =
-            weiri_stamp_check(store->path, weiri_lock_file_noted(store->lock_file.fd), ret_error);
-    }
-    if (status == WEIR_OK) {
+    status = open_connection(store, ret_error);
+    if (status == WEIR_ENOSPACE && exists) {
+        weiri_lock_file_release_reserve(&store->lock_file);
+        weiri_error_clear(ret_error);
         status = open_connection(store, ret_error);
-        if (status == WEIR_ENOSPACE && !is_new) {
-            weiri_lock_file_release_reserve(&store->lock_file);
-            weiri_error_clear(ret_error);
-            status = open_connection(store, ret_error);
-        }
-        if (status != WEIR_OK && is_new) {
-            weiri_place_remove(store->path);
-        }
+    }
+    if (status != WEIR_OK && !exists) {
+        weiri_place_remove(store->path);
     }
     return status;
 }
