@@ -52,6 +52,9 @@ struct weir_broker_options {
     int64_t busy_ns;                 /**< Longest wait for other processes' locks; 0: 10 s. */
     uint32_t flags;                  /**< Of enum weir_broker_flags. */
     uint32_t durability;             /**< Of enum weir_durability. */
+    int64_t guard;                   /**< The process that ends what handlers leave if this one is
+                                          killed, then itself; -1: they leave nothing; 0: unknown.
+                                          Tells whether jobs of this one may be taken back then. */
 };
 
 /** What an acknowledged change of an SQLite store survives. A level is this broker's: others that

@@ -88,6 +88,8 @@ struct weir_job {
                              handler told one; "" where there is none. */
     int64_t reserved_until_ns; /**< Of a look at a reserved job: its reservation's end; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
+    uint32_t owner_life;       /**< The same: 1: it lives; 2: neither it nor what ends its programs
+                                    does; 0: not known, as of other hosts and namespaces. */
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
                           reservation of the job; 0: it had none. Of a cluster: 0. */
     const char *key; /**< Of an SQLite store: its key; NULL: none. */

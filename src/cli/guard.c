@@ -178,6 +178,12 @@ void guard_start(void)
     worker_end = ends[1];
 }
 
+int guard_pid(void)
+{
+    int pid = worker_end < 0 ? 0 : atomic_load(&shared->guard);
+    return pid > 0 ? pid : 0;
+}
+
 void guard_add(pid_t pid)
 {
     struct process process = {.started = 0};

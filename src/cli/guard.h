@@ -18,6 +18,8 @@
 /* Starts the guard. Called before there are threads and before a store is open. Without one (no
  * processes left) nothing is guarded. */
 void guard_start(void);
+/* Its pid; 0: there is none. */
+int guard_pid(void);
 /* Tells it of a child that leads a session, and of that child's end before it is reaped. */
 void guard_add(pid_t pid);
 void guard_remove(pid_t pid);

@@ -11,6 +11,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "cli/guard.h"
 #include "cli/report.h"
 
 static const char scheme[] = "sqlite:";
@@ -99,6 +100,7 @@ static int open_broker(struct store *store, const struct arguments *arguments, c
     options.busy_ns = arguments->lock_wait_ns;
     options.durability = arguments->durability;
     options.body_size_max = STORE_BODY_SIZE_MAX;
+    options.guard = guard_pid();
     options.flags = use == STORE_READ    ? WEIR_BROKER_READ_ONLY
                     : use == STORE_ALTER ? WEIR_BROKER_EXISTING
                                          : 0;

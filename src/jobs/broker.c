@@ -43,7 +43,8 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
             WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (weiri_check_number("busy_ns", copy.busy_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
+    if (weiri_check_number("busy_ns", copy.busy_ns, 0, INT64_MAX, ret_error) != WEIR_OK ||
+        weiri_check_number("guard", copy.guard, -1, INT32_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
     if (copy.body_size_max > WEIR_BODY_SIZE_LIMIT) {
@@ -62,6 +63,7 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
         .busy_ns = copy.busy_ns == 0 ? BUSY_DEFAULT : copy.busy_ns,
         .flags = flags,
         .durability = copy.durability,
+        .guard = copy.guard,
     };
     return WEIR_OK;
 }

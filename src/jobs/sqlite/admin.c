@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/sqlite/exchange.h"
+#include "jobs/sqlite/worker.h"
 #include "jobs/sqlite/write.h"
 
 struct entry {
@@ -34,22 +35,37 @@ static bool is_listed(struct weiri_store *store, const struct weiri_change *chan
         &ignored);
 }
 
-/* Whose lease ends while the call waits for its turn may wait as well, to renew it. */
-static enum weir_status cancel(struct weiri_store *store, const struct change_request *request,
-                               struct weiri_tally *tally, struct weiri_job_row *row,
-                               struct weiri_now now)
+/* An event for a job that may run. Whose lease ends while the call waits for its turn may wait as
+ * well, to renew it. */
+static enum weir_status control(struct weiri_store *store, const struct change_request *request,
+                                struct weiri_tally *tally, struct weiri_job_row *row,
+                                struct weiri_now now, struct weiri_life_known *known)
 {
     const struct weiri_change *change = request->change;
     const struct weiri_now asked = {now.wall_ns,
                                     weiri_time_earlier(request->asked_ns, now.lease_ns)};
+    bool is_kept = weiri_row_is_kept(store, row);
+    bool is_gone = row->facts.state == WEIR_JOB_RESERVED && !is_kept &&
+                   weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
     struct weiri_policy policy;
     struct weiri_effects effects;
     weiri_policy_find(&store->writer, row->tube, &policy);
     enum weiri_write write =
-        weiri_decide_cancel(row, change->verdict, change->reason, weiri_row_is_kept(store, row),
-                            false, &policy.record, asked, &effects);
+        change->event == WEIRI_JOB_CANCEL
+            ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone,
+                                  &policy.record, asked, &effects)
+            : weiri_decide_take_back(row, is_gone, change->is_forced, &policy.record, asked,
+                                     &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
     return effects.is_canceled ? WEIR_ECANCELED : effects.status;
+}
+
+/* Whether it is a cancel, or a kick that takes the job from its worker. */
+static bool is_control(const struct weiri_change *change, const struct weiri_job_row *row)
+{
+    return change->event == WEIRI_JOB_CANCEL ||
+           (change->event == WEIRI_JOB_KICK && row->facts.state == WEIR_JOB_RESERVED &&
+            (change->states >> WEIR_JOB_RESERVED & 1) != 0);
 }
 
 static void run_change(struct weiri_store *store, void *arg)
@@ -60,6 +76,7 @@ static void run_change(struct weiri_store *store, void *arg)
     struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};
+    struct weiri_life_known known = {0};
     int64_t tube = change->tube == NULL ? 0 : weiri_tube_add(store, change->tube);
     for (size_t i = 0; i < change->count; i++) {
         enum weir_status *status = &request->entries[i].status;
@@ -69,8 +86,8 @@ static void run_change(struct weiri_store *store, void *arg)
                         (change->identities == NULL || is_listed(store, change, i, row.number));
         if (is_there && change->tube != NULL) {
             weiri_row_refile(store, &tally, &target, &row, tube, now, status);
-        } else if (is_there && change->event == WEIRI_JOB_CANCEL) {
-            *status = cancel(store, request, &tally, &row, now);
+        } else if (is_there && is_control(change, &row)) {
+            *status = control(store, request, &tally, &row, now, &known);
         } else if (is_there) {
             weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
         }

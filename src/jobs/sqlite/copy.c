@@ -88,6 +88,9 @@ struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t 
         weiri_sql_find(reader, WEIRI_SQL_LAST_OUTCOME, WEIRI_VALUES(number), &outcome);
         job.last_outcome = (enum weir_run_outcome)outcome;
     }
+    if (job.state == WEIR_JOB_RESERVED) {
+        job.owner_life = weiri_worker_life(reading->store, reader, &row, &reading->known);
+    }
     if (state == WEIRI_JOB_GONE || state == job.state) {
         copy = weiri_job_copy(reading->store, reader, number, &job);
     }

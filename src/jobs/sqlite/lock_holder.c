@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/worker.h"
 
 /* The kernel gives its list of locks in pieces, and goes on by number: where a lock before the next
  * piece was given back meanwhile, another is passed over. The holder is looked for again then. */
@@ -47,19 +48,10 @@ bool weiri_lock_is_shared(int fd)
     return control(fd, F_OFD_GETLK, F_WRLCK, 0, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* Whether the process is stopped: the state follows the name, which may have any bytes. */
 static bool is_stopped(pid_t pid)
 {
-    char path[40];
-    char line[256];
-    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
-    }
-    const char *end = fgets(line, sizeof(line), file) == NULL ? NULL : strrchr(line, ')');
-    (void)fclose(file);
-    return end != NULL && (end[2] == 'T' || end[2] == 't');
+    struct weiri_process process;
+    return weiri_process_read(pid, &process) && (process.state == 'T' || process.state == 't');
 }
 
 /* The process of a line "1: FLOCK ADVISORY WRITE pid major:minor:inode ..." that is about a file;

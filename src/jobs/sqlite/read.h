@@ -3,7 +3,7 @@
 #ifndef WEIRI_SQLITE_READ_H
 #define WEIRI_SQLITE_READ_H
 
-#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/worker.h"
 
 /* Reading happens on connections of its own, beside the writer and without the store's lock. A
  * transaction sees the store as of one moment, and keeps the log from being restarted. So none is
@@ -18,6 +18,7 @@ struct weiri_reading {
     struct weiri_connection *reader;
     int64_t now_ns; /* when the transaction began */
     bool is_good;   /* the connection may be kept */
+    struct weiri_life_known known;
 };
 
 /* Has the idle connection, or a new one. It is kept for the next call, unless one is kept already,

@@ -3,6 +3,7 @@
 #include "jobs/sqlite/exchange.h"
 
 #include "jobs/sqlite/read.h"
+#include "jobs/sqlite/worker.h"
 
 /* Jobs read at a time. */
 enum {
@@ -117,8 +118,8 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
 {
     struct weiri_reservation *reservation = pick->reservation;
     const struct weiri_tube_record *tube = &policy->record;
-    const struct weiri_taker taker = {.owner = store->owner,
-                                      .attempts_max = exchange->attempts_max};
+    const struct weiri_taker taker = {store->owner, weiri_worker_enter(store),
+                                      exchange->attempts_max};
     struct weiri_effects effects;
     uint64_t running = count_running(store, &tube->policy, pick);
     pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;

@@ -62,6 +62,7 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
         .started_ns = sqlite3_column_int64(statement, 10),
         .owner = sqlite3_column_int64(statement, 11),
         .progress = has_progress ? sqlite3_column_int(statement, 12) : -1,
+        .worker = sqlite3_column_int64(statement, 20),
         .key = {.is_there = sqlite3_column_type(statement, 14) != SQLITE_NULL,
                 .until_ns = sqlite3_column_int64(statement, 15),
                 .again = (uint64_t)sqlite3_column_int64(statement, 16),
@@ -116,14 +117,15 @@ static void save(struct weiri_store *store, const struct weiri_job_row *row,
                  const struct weiri_effects *effects)
 {
     const struct weiri_job_facts *facts = &row->facts;
-    weiri_sql_run(
-        &store->writer, WEIRI_SQL_SAVE,
-        WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts, facts->lease_ns,
-                     (int64_t)facts->token, int_where(effects->is_started, row->owner),
-                     weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
-                     int_where(effects->is_started, row->started_ns),
-                     int_where(row->progress >= 0, row->progress),
-                     int_where(facts->verdict != 0, facts->verdict), facts->attempts_max));
+    weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
+                  WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
+                               facts->lease_ns, (int64_t)facts->token,
+                               int_where(effects->is_started, row->owner),
+                               weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
+                               int_where(effects->is_started, row->started_ns),
+                               int_where(row->progress >= 0, row->progress),
+                               int_where(facts->verdict != 0, facts->verdict), facts->attempts_max,
+                               row->worker));
 }
 
 static void turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)

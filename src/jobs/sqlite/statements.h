@@ -106,9 +106,10 @@
       ") VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                  \
     X(ADD_BODY, "INSERT INTO bodies(id, checksum, body, told) VALUES(?1, ?2, ?3, ?4)")             \
     X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY "WHERE jobs.id = ?1")               \
-    X(SAVE, "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "     \
-            "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "  \
-            "started), progress = ?10, verdict = ?11, attempts_max = ?12 WHERE id = ?1")           \
+    X(SAVE,                                                                                        \
+      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
+      "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "        \
+      "started), progress = ?10, verdict = ?11, attempts_max = ?12, worker = ?13 WHERE id = ?1")   \
     X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \
@@ -285,6 +286,15 @@
     X(SAVEPOINT, "SAVEPOINT weir_put")                                                             \
     X(ROLLBACK_TO, "ROLLBACK TO weir_put")                                                         \
     X(RELEASE, "RELEASE weir_put")                                                                 \
+    X(ADD_WORKER, "INSERT INTO workers(pid, started, guard, guard_started, boot, space) "          \
+                  "VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                                \
+    X(WORKER, "SELECT pid, started, guard, guard_started FROM workers "                            \
+              "WHERE id = ?1 AND boot = ?2 AND space = ?3")                                        \
+    /* All but the last ones, and those that have a job. */                                        \
+    X(FORGET_WORKERS, "DELETE FROM workers WHERE id <= (SELECT max(id) FROM workers) - 10000 "     \
+                      "AND id NOT IN (SELECT worker FROM jobs INDEXED BY jobs_reserved "           \
+                      "WHERE state = 3 AND worker IS NOT NULL)")                                   \
+    X(END_WORKERS, "DELETE FROM workers")                                                          \
     X(SHADOW,                                                                                      \
       "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN ('tubes', 'jobs', 'bodies', "     \
       "'marks', 'pauses', 'keys', 'attempts', 'schedules', 'policies', 'workers')")

@@ -23,6 +23,7 @@
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/stamp.h"
 #include "jobs/sqlite/url.h"
+#include "jobs/sqlite/worker.h"
 #include "jobs/sqlite/write.h"
 
 static const char lock_suffix[] = ".lock";
@@ -94,6 +95,7 @@ static enum weir_status begin_boot(struct weiri_store *store, struct weir_error 
     if (!is_begun && writer->code == SQLITE_OK) {
         weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL);
         weiri_sql_run(writer, WEIRI_SQL_END_LEASES, boot);
+        weiri_sql_run(writer, WEIRI_SQL_END_WORKERS, NULL);
         weiri_sql_run(writer, WEIRI_SQL_NOTE_BOOT, WEIRI_VALUES(store->config->boot));
         weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
     }
@@ -251,6 +253,7 @@ enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
     }
     weiri_list_init(&store->requests);
     weiri_list_init(&store->kept);
+    weiri_worker_space(store->space);
     store->is_read_only = (store->config->flags & WEIR_BROKER_READ_ONLY) != 0;
     opener = store->owner;
     open_stores++;

@@ -21,6 +21,9 @@ struct weiri_remark {
     struct weir_error error;
 };
 
+/* Room for the names of a pid namespace and a time namespace. */
+#define WEIRI_SPACE_SIZE 64
+
 /* An open store: one connection that writes, used by the leader (weiri_commit()), and connections
  * that read, one for each reading call.
  *
@@ -32,7 +35,8 @@ struct weiri_store {
     char *path; /* absolute, without symbolic links */
     char *lock_path;
     int64_t owner;
-    bool is_read_only; /* lock_file and writer do not exist */
+    char space[WEIRI_SPACE_SIZE]; /* the process' namespaces (worker.h) */
+    bool is_read_only;            /* lock_file and writer do not exist */
     struct weiri_lock_file lock_file;
 
     struct weiri_mutex mutex;
@@ -62,6 +66,8 @@ struct weiri_store {
     uint64_t files[3];             /* identities of what the writer has open: file, log, index */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
+    int64_t worker;                /* the number of the process' row of workers; 0: none */
+    bool has_new_worker;           /* the transaction has added it */
     int64_t put_ns;                /* time after which a put is cut */
     size_t promote_max;            /* jobs made ready, or turned away, in one transaction */
     int wal_pages;                 /* in the WAL after the last commit */

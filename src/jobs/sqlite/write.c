@@ -243,6 +243,7 @@ int weiri_write_begin(struct weiri_store *store)
     store->channels = 0;
     store->empty_channels = 0;
     store->is_telling = false;
+    store->has_new_worker = false;
     store->is_putting = false;
     store->changes_before = sqlite3_total_changes(store->writer.db);
     return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
@@ -285,6 +286,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
         notify_channels(store);
         return WEIR_OK;
     }
+    store->worker = store->has_new_worker ? 0 : store->worker;
     code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
     struct weir_error error;
     enum weir_status status = weiri_sqlite_fail(&error, writer->db, code, store->path);

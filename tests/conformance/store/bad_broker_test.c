@@ -109,6 +109,11 @@ ROW(weir_broker_open, options, busy_ns, WEIR_ERANGE)
     return open_with(&(struct weir_broker_options){.busy_ns = -1});
 }
 
+ROW(weir_broker_open, options, guard, WEIR_ERANGE)
+{
+    return open_with(&(struct weir_broker_options){.guard = -2});
+}
+
 ROW(weir_broker_open, options, flags, WEIR_EINVAL)
 {
     static const uint32_t flags[] = {8, 15, UINT32_C(1) << 31, UINT32_MAX};
