@@ -66,7 +66,7 @@ NAMED_FAULTS = {
 FIELD_TYPES = {"int64_t", "uint64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *",
                "struct weir_key", "const struct weir_stamp *", "weir_cron *", "weir_metrics *", "weir_scope *",
                "weir_invoke_fn *", "weir_overdue_fn *", "weir_handler_fn *", "double", "const struct weir_tube_weight *", "struct weir_body", "enum weir_duplicate", "enum weir_job_state", "enum weir_missed",
-               "enum weir_change_kind"}
+               "enum weir_change_kind", "enum weir_verdict"}
 # Structs that are parts of others.
 PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation",
          "struct weir_retry": "weir_retry"}

@@ -31,8 +31,9 @@ enum weir_change_kind {
     /** Deletes jobs that are delayed, ready, buried or archived. With claims the id of one copy of
      * a buried job stands for all. */
     WEIR_CHANGE_REMOVE = 1,
-    /** Makes buried jobs ready. Their attempts stay: one that had its last has one more.
-     * WEIR_ESTATE: a job that is delayed or ready. */
+    /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. With
+     * WEIR_CAN_CONTROL `states` may name others: a delayed job runs as if it was put at once.
+     * WEIR_ESTATE: a job in another state. */
     WEIR_CHANGE_KICK,
     /** Buries jobs that are delayed or ready. WEIR_ESTATE: a job that is buried already. */
     WEIR_CHANGE_BURY,
@@ -53,12 +54,16 @@ enum weir_change_kind {
 /** A change of jobs. */
 struct weir_change {
     enum weir_change_kind kind; /**< What is done. */
-    enum weir_verdict verdict;  /**< CANCEL: what becomes of the job. */
+    enum weir_verdict verdict;  /**< CANCEL: what becomes of the job; 0: buried. */
     const char *tube;           /**< MOVE: to this tube. */
-    const char
-        *reason; /**< BURY, CANCEL: who, and why; kept, cut to WEIR_REASON_SIZE, by a broker
-                      with WEIR_CAN_REASONS. NULL: "an operator canceled it"; of BURY that of
-                      a failure stays, or of a job that never ran: "an operator buried it". */
+    /** BURY, CANCEL: who, and why; kept, cut to WEIR_REASON_SIZE, by a broker with
+     * WEIR_CAN_REASONS. NULL: "an operator canceled it"; of BURY that of a failure stays, or of a
+     * job that never ran: "an operator buried it". */
+    const char *reason;
+    int64_t start_ns;    /**< KICK: the first one runs from this time on; 0: now. */
+    int64_t interval_ns; /**< KICK: each next one so much later, but for a delayed one that
+                              would run before. */
+    uint32_t states;     /**< KICK: bits 1U << state: those that are kicked; 0: buried ones. */
 };
 
 /** Changes jobs by their ids. ret_statuses receives one status for each: WEIR_OK; WEIR_ENOTFOUND
@@ -68,9 +73,9 @@ struct weir_change {
  * any id is WEIR_EUNKNOWN the call returns it too, and ret_error says which node it is of the
  * first. An SQLite store does all in one transaction, a cluster one after the other. Errors, which
  * leave ret_statuses as it was: WEIR_EINVAL (change, kind, verdict, tube; a malformed id: nothing
- * is changed), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (MOVE, CANCEL in a cluster), WEIR_EACCESS
- * (read-only), those of the storage.
- */
+ * is changed), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time), WEIR_ENOTSUP (in a
+ * cluster MOVE, CANCEL, and what KICK does beside buried jobs at once), WEIR_EACCESS (read-only),
+ * those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_change(weir_broker *broker,
                                                             const struct weir_change *change,
                                                             const char *const *ids, size_t count,

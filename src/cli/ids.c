@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include <weir/feature.h>
+
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -46,17 +48,21 @@ int ids_refuse(const char *id, enum weir_status status, const struct weir_error 
 static int tell_left(const struct ids_verb *verb, weir_broker *broker, const char *id,
                      enum weir_status status, const struct weir_error *error)
 {
-    struct weir_why why = {.state = (enum weir_job_state)0};
-    if (status == WEIR_EBUSY) {
-        return report(EX_TEMPFAIL, "%s: a worker has it; expected %s%s", quote(id).text,
-                      verb->expected, verb->busy != NULL ? verb->busy : "");
-    }
-    if (status != WEIR_ESTATE) {
+    struct weir_why why = {.owner = 0};
+    if (status != WEIR_EBUSY && status != WEIR_ESTATE) {
         return ids_refuse(id, status, error);
     }
     bool is_known = weir_broker_why(broker, id, &why, NULL) == WEIR_OK;
-    return report(EX_DATAERR, "%s: is %s; expected %s", quote(id).text,
-                  is_known ? weir_job_state_name(why.state) : "in another state", verb->expected);
+    char owner[48] = "";
+    if (why.owner > 0) {
+        (void)snprintf(owner, sizeof(owner), ", process %lld,", (long long)why.owner);
+    }
+    return status == WEIR_EBUSY
+               ? report(EX_TEMPFAIL, "%s: a worker%s has it; expected %s%s", quote(id).text, owner,
+                        verb->expected, verb->busy != NULL ? verb->busy : "")
+               : report(EX_DATAERR, "%s: is %s; expected %s", quote(id).text,
+                        is_known ? weir_job_state_name(why.state) : "in another state",
+                        verb->expected);
 }
 
 static bool print_result(const struct ids_verb *verb, const char *id, enum weir_status status,
@@ -74,8 +80,10 @@ static int change(weir_broker *broker, const struct arguments *arguments,
                   const struct ids_verb *verb, enum weir_status *statuses, bool json)
 {
     struct weir_error error = {0};
-    enum weir_status status = weir_broker_change(broker, &verb->change, arguments->operands,
-                                                 arguments->count, statuses, &error);
+    struct weir_change asked = verb->change;
+    asked.states = weir_broker_can(broker, WEIR_CAN_CONTROL) ? asked.states : 0;
+    enum weir_status status =
+        weir_broker_change(broker, &asked, arguments->operands, arguments->count, statuses, &error);
     if (status != WEIR_OK && status != WEIR_EUNKNOWN) { /* of some: each has a status */
         return ids_refuse("jobs", status, &error);
     }

@@ -25,6 +25,7 @@ struct ids_verb {
     unsigned states;      /* that it is for */
     const char *expected; /* the same in words: "a buried job" */
     const char *busy;     /* what to do about one that a worker has */
+    const char *left;     /* by a filter: what is said of those that were left */
     bool asks;            /* before more than one job is changed by a filter */
 };
 

@@ -1,34 +1,42 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sysexits.h>
+#include <unistd.h>
+
+#include <weir/duration.h>
 
 #include "cli/matching.h"
+#include "cli/moment.h"
 #include "cli/report.h"
-#include "cli/store.h"
-#include "cli/table.h"
+#include "cli/work_tubes.h"
 
 enum kick_option {
     OPTION_JSON = OPTION_OWN,
-    OPTION_LIMIT
+    OPTION_LIMIT,
+    OPTION_RATE,
+    OPTION_RETRIES
 };
-
-/* Jobs kicked in one transaction, so that others can write in between. */
-#define STEP 1000
 
 static const struct poptOption kick_options[] = {
     MATCHING_OPTIONS,
     OPTION_VALUE("limit", 'n', OPTION_LIMIT, "Of a tube at most so many jobs, the first ones", "N"),
+    OPTION_FLAG("retries", '\0', OPTION_RETRIES, "Instead those that wait after a failed run"),
+    OPTION_VALUE("rate", '\0', OPTION_RATE, "Spread their run times, as 100/s or 5/m", "RATE"),
     OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object instead of words"),
     POPT_TABLEEND,
 };
 
 struct kick {
     struct matching matching;
+    double rate; /* A second; 0: all at once. */
+    bool retries;
     bool json;
 };
+
+/* One that waits for a retry waits no longer than this, as a rule. */
+#define RETRY_MOST WEIR_SECONDS(86400)
 
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
@@ -40,6 +48,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         code = read_number(name, text, 1, INT32_MAX, &number);
         kick->matching.limit = (uint64_t)number;
         return code;
+    case OPTION_RATE:
+        return read_rate(name, text, &kick->rate);
+    case OPTION_RETRIES:
+        kick->retries = true;
+        return EX_OK;
     case OPTION_JSON:
         kick->json = true;
         return EX_OK;
@@ -47,42 +60,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return matching_set(&kick->matching, option, name, text);
 }
 
-/* Kicks those that are buried now. A job that fails again meanwhile is not kicked twice. */
-static int kick_tube(const struct kick *kick, weir_broker *broker)
+/* Whether something says which jobs of a tube. */
+static bool is_for_tube(const struct kick *kick)
 {
-    const char *tube = kick->matching.filter.tube;
-    uint64_t limit = kick->matching.limit;
-    struct weir_tube_counts counts = {.tube = ""};
-    struct weir_error error = {0};
-    enum weir_status status = weir_broker_tubes(broker, tube, store_keep_counts, &counts, &error);
-    if (status == WEIR_OK && counts.tube[0] == '\0') {
-        return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
-                      quote(tube).text);
-    }
-    uint64_t most = limit > 0 && limit < counts.buried ? limit : counts.buried;
-    uint64_t kicked = 0;
-    size_t step = 1;
-    size_t asked = 1;
-    while (status == WEIR_OK && step == asked && kicked < most) {
-        asked = most - kicked < STEP ? (size_t)(most - kicked) : STEP;
-        status = weir_broker_kick(broker, tube, asked, &step, &error);
-        kicked += status == WEIR_OK || status == WEIR_EUNKNOWN ? step : 0;
-    }
-    bool printed =
-        kick->json
-            ? table_print_json(json_pack("{s:s, s:I}", "tube", tube, "kicked", (json_int_t)kicked))
-            : printf("kicked %" PRIu64 " %s\n", kicked, kicked == 1 ? "job" : "jobs") >= 0;
-    if (status != WEIR_OK) {
-        return report_status(status, quote(tube).text, &error);
-    }
-    return printed ? EX_OK : table_refuse();
-}
-
-/* Whether there is nothing but a tube, all of whose buried jobs are kicked. */
-static bool is_plain(const struct weir_job_filter *filter)
-{
-    return filter->state == 0 && filter->text == NULL && filter->attempts_min == 0 &&
-           filter->created_before_ns == 0;
+    return kick->matching.dry_run || kick->matching.limit > 0 || kick->retries || kick->rate > 0 ||
+           !matching_is_of_all(&kick->matching.filter);
 }
 
 /* The operands are ids, or one is a tube. */
@@ -93,65 +75,84 @@ static int sort_operands(struct kick *kick, const struct arguments *arguments)
     for (size_t i = 0; i < arguments->count; i++) {
         ids += ids_is_one(arguments->operands[i]);
     }
-    const char *last = arguments->count > 0 ? arguments->operands[arguments->count - 1] : "";
-    const struct quoted shown = quote(last);
-    if (arguments->count == 0 && filter->tube == NULL) {
-        return report(EX_USAGE, "no tube; expected %s", arguments->command->operands);
+    if (arguments->count == 0) {
+        return filter->tube != NULL
+                   ? EX_OK
+                   : report(EX_USAGE, "no tube; expected %s", arguments->command->operands);
     }
-    if (ids > 0 && ids < arguments->count) {
-        return report(EX_USAGE,
-                      "%s: ids beside a tube; expected one of them. A count is --limit N, a tube "
-                      "whose name is a number --tube NAME",
-                      shown.text);
-    }
-    if (ids < arguments->count && (arguments->count > 1 || filter->tube != NULL)) {
-        return report(EX_USAGE, "%s: a second tube; expected one", shown.text);
-    }
-    if (ids > 0 && (kick->matching.first != 0 || kick->matching.limit > 0)) {
-        return report(EX_USAGE, "%s: an id beside what is for a tube; expected one of them",
-                      shown.text);
-    }
-    if (ids < arguments->count) {
+    const char *last = arguments->operands[arguments->count - 1];
+    if (ids == 0 && arguments->count == 1 && filter->tube == NULL) {
         filter->tube = last;
         return read_tube(last);
     }
-    return EX_OK;
+    return ids == arguments->count && filter->tube == NULL && !is_for_tube(kick)
+               ? EX_OK
+               : report(EX_USAGE,
+                        "%s: expected ids alone, or one tube; a count is --limit N, a tube whose "
+                        "name is a number --tube NAME",
+                        quote(last).text);
+}
+
+static int kick_ids(const struct kick *kick, const struct arguments *arguments)
+{
+    static const struct ids_verb verb = {
+        .change = {.kind = WEIR_CHANGE_KICK, .states = IDS_BURIED | 1U << WEIR_JOB_DELAYED},
+        .done = "kicked",
+        .expected = "a job that is buried or delayed",
+        .busy = "; `weir cancel --retry` ends its run"};
+    return ids_change(arguments, &verb, kick->json);
+}
+
+/* Those of a tube that match. */
+static int kick_some(const struct kick *kick, const struct arguments *arguments)
+{
+    struct matching matching = kick->matching;
+    struct weir_job_filter *filter = &matching.filter;
+    bool is_delayed = kick->retries || filter->state == WEIR_JOB_DELAYED;
+    struct ids_verb verb = {.change = {.kind = WEIR_CHANGE_KICK},
+                            .plain = "kick",
+                            .done = "kicked",
+                            .states = is_delayed ? 1U << WEIR_JOB_DELAYED : IDS_BURIED,
+                            .expected = "a job that is buried or delayed"};
+    if (kick->retries) {
+        filter->state = filter->state == 0 ? WEIR_JOB_DELAYED : filter->state;
+        filter->attempts_min = filter->attempts_min == 0 ? 1 : filter->attempts_min;
+        matching.until_ns = matching.yes ? 0 : moment_now() + RETRY_MOST;
+        verb.left = "are for more than a day from now, and stay; --yes runs them too";
+    }
+    int code = matching_check_state(&matching, &verb);
+    matching.asks_of_time = is_delayed && !kick->retries;
+    bool can_ask = matching.yes || matching.dry_run || isatty(STDIN_FILENO) == 1;
+    if (code == EX_OK && matching.asks_of_time && !can_ask) {
+        code = report(EX_USAGE, "--state delayed: no terminal to ask on; expected --yes");
+    }
+    verb.change.states = is_delayed ? verb.states : 0;
+    if (kick->rate > 0) {
+        verb.change.start_ns = moment_now();
+        double apart_ns = 1e9 / kick->rate; /* of the smallest rates an endless time */
+        verb.change.interval_ns = apart_ns < 1e17 ? (int64_t)apart_ns : (int64_t)1e17;
+    }
+    return code == EX_OK ? matching_apply(&matching, arguments, &verb, kick->json) : code;
 }
 
 static int act(struct arguments *arguments, void *arg)
 {
-    static const struct ids_verb verb = {.change = {.kind = WEIR_CHANGE_KICK},
-                                         .plain = "kick",
-                                         .done = "kicked",
-                                         .states = IDS_BURIED,
-                                         .expected = "a buried job"};
     struct kick *kick = arg;
-    struct store store = {0};
     int code = sort_operands(kick, arguments);
-    if (code != EX_OK) {
-        return code;
-    }
-    if (kick->matching.filter.tube == NULL) {
-        return ids_change(arguments, &verb, kick->json);
-    }
-    if (kick->matching.dry_run || !is_plain(&kick->matching.filter)) {
-        code = matching_check_state(&kick->matching, &verb);
-        return code == EX_OK ? matching_apply(&kick->matching, arguments, &verb, kick->json) : code;
-    }
-    code = store_open(&store, arguments, STORE_ALTER);
-    code = code == EX_OK ? kick_tube(kick, store.broker) : code;
-    store_close(&store);
-    return code;
+    return code != EX_OK                        ? code
+           : kick->matching.filter.tube == NULL ? kick_ids(kick, arguments)
+                                                : kick_some(kick, arguments);
 }
 
 const struct command command_kick = {
     .name = "kick",
     .operands = "TUBE | --tube TUBE | ID...",
-    .summary = "run buried jobs again",
+    .summary = "run jobs now: buried ones, retries, delayed ones",
     .examples = "  weir kick img              all of the tube\n"
                 "  weir kick --limit 10 img   the ten that were put first\n"
                 "  weir kick 17 18\n"
-                "  weir kick img --text 'timed out'\n",
+                "  weir kick img --text 'timed out'\n"
+                "  weir kick --retries --rate 100/s img\n",
     .options = kick_options,
     .set = set_option,
     .act = act,

@@ -37,6 +37,8 @@ struct matching {
     struct weir_job_filter filter; /* Starts as zeros. */
     int first;                     /* The first such option; 0: none was given. */
     uint64_t limit;                /* At most so many jobs; 0: all. */
+    bool asks_of_time; /* It runs jobs before their time: that of how many, and how far ahead? */
+    int64_t until_ns;  /* Those for a later time are left, and told of; 0: none are. */
     bool dry_run;
     bool yes;
 };
@@ -52,6 +54,8 @@ int matching_run(const struct matching *matching, const struct arguments *argume
 /* Does it with all jobs that match; the filter names the tube. */
 int matching_apply(const struct matching *matching, const struct arguments *arguments,
                    const struct ids_verb *verb, bool json);
+/* Whether a filter lets all jobs of its tube through. */
+bool matching_is_of_all(const struct weir_job_filter *filter);
 /* Refuses a state that the verb is not for. */
 int matching_check_state(const struct matching *matching, const struct ids_verb *verb);
 

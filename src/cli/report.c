@@ -122,6 +122,13 @@ void report_progress(bool terminal, const char *format, ...)
     va_end(values);
 }
 
+bool report_agreed(const char *question)
+{
+    char answer[16] = "";
+    report_progress(true, "%s [y/N] ", question);
+    return fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
 void report_progress_end(void)
 {
     if (atomic_exchange(&unfinished, false)) {

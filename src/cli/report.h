@@ -41,6 +41,9 @@ bool report_progress_due(void);
  * it. Elsewhere it is a line of its own. */
 void report_progress(bool terminal, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Asks on the terminal. Only an answer of yes agrees. */
+bool report_agreed(const char *question);
+
 /* Removes the line of progress from the terminal, if there is one. */
 void report_progress_end(void);
 

@@ -23,24 +23,32 @@ static enum weir_status check_ids(const char *const *ids, size_t count,
 static enum weir_status check_change(const weir_broker *broker, const struct weir_change *change,
                                      struct weir_error *ret_error)
 {
+    const uint32_t buried = 1U << WEIR_JOB_BURIED;
+    bool is_kick = change != NULL && change->kind == WEIR_CHANGE_KICK;
     bool is_cancel = change != NULL && change->kind == WEIR_CHANGE_CANCEL;
+    bool is_control = is_cancel || (is_kick && ((change->states & ~buried) != 0 ||
+                                                change->start_ns != 0 || change->interval_ns != 0));
     enum weir_status status =
-        weiri_broker_enter_for(broker, WEIRI_WRITES | (is_cancel ? WEIRI_CAN(CONTROL) : 0),
+        weiri_broker_enter_for(broker, WEIRI_WRITES | (is_control ? WEIRI_CAN(CONTROL) : 0),
                                "change", change != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    if ((int)change->kind < WEIR_CHANGE_REMOVE || (int)change->kind > WEIR_CHANGE_CANCEL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "change->kind is %d: expected one of 1 to %d",
-                          (int)change->kind, (int)WEIR_CHANGE_CANCEL);
+    switch (change->kind) {
+    case WEIR_CHANGE_REMOVE:
+    case WEIR_CHANGE_BURY:
+        return WEIR_OK;
+    case WEIR_CHANGE_KICK:
+        return weiri_check_number("change->interval_ns", change->interval_ns, 0, INT64_MAX,
+                                  ret_error);
+    case WEIR_CHANGE_MOVE:
+        return weiri_broker_enter_tube(broker, WEIRI_CAN(MOVE_IDS), change->tube, ret_error);
+    case WEIR_CHANGE_CANCEL:
+        return weiri_check_choice("change->verdict", change->verdict, WEIR_VERDICT_RETRY,
+                                  ret_error);
     }
-    if (is_cancel) {
-        return weiri_check_number("change->verdict", change->verdict, WEIR_VERDICT_BURY,
-                                  WEIR_VERDICT_RETRY, ret_error);
-    }
-    return change->kind == WEIR_CHANGE_MOVE
-               ? weiri_broker_enter_tube(broker, WEIRI_CAN(MOVE_IDS), change->tube, ret_error)
-               : WEIR_OK;
+    return weiri_fail(ret_error, WEIR_EINVAL, "change->kind is %d: expected one of 1 to %d",
+                      (int)change->kind, (int)WEIR_CHANGE_CANCEL);
 }
 
 enum weir_status weir_broker_change(weir_broker *broker, const struct weir_change *change,
@@ -64,12 +72,15 @@ enum weir_status weir_broker_change(weir_broker *broker, const struct weir_chang
     }
     const struct weiri_change asked = {
         .event = events[change->kind],
-        .verdict = change->verdict,
+        .verdict = change->verdict == 0 ? WEIR_VERDICT_BURY : change->verdict,
         .ids = ids,
         .count = count,
         .reason = change->kind == WEIR_CHANGE_BURY || change->kind == WEIR_CHANGE_CANCEL
                       ? change->reason
                       : NULL,
+        .run_at_ns = change->start_ns,
+        .interval_ns = change->interval_ns,
+        .states = change->states,
         .tube = change->kind == WEIR_CHANGE_MOVE ? change->tube : NULL,
         .statuses = ret_statuses};
     return broker->ops->change(broker->store, &asked, ret_error);

@@ -68,6 +68,23 @@ static bool is_control(const struct weiri_change *change, const struct weiri_job
             (change->states >> WEIR_JOB_RESERVED & 1) != 0);
 }
 
+/* One that is delayed, and is to run now, is the last that was put so. */
+static enum weir_status kick_one(struct weiri_store *store, uint32_t states, int64_t slot_ns,
+                                 struct weiri_tally *tally, struct weiri_job_row *row,
+                                 struct weiri_now now)
+{
+    struct weiri_tube_record record = {.last_ns = tally->last_ns};
+    struct weiri_effects effects;
+    bool is_at_once = row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns;
+    if (is_at_once && (tally->tube != row->tube || tally->last_ns == 0)) {
+        record.last_ns = weiri_tube_last(store, row->tube);
+    }
+    enum weiri_write write = weiri_decide_kick(row, states, slot_ns, &record, now, &effects);
+    weiri_row_write(store, tally, row, write, &effects, now);
+    tally->last_ns = is_at_once && write == WEIRI_UPDATE ? row->facts.run_at_ns : tally->last_ns;
+    return effects.status;
+}
+
 static void run_change(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
@@ -78,6 +95,7 @@ static void run_change(struct weiri_store *store, void *arg)
     struct weiri_tally target = {0};
     struct weiri_life_known known = {0};
     int64_t tube = change->tube == NULL ? 0 : weiri_tube_add(store, change->tube);
+    int64_t slot_ns = change->run_at_ns;
     for (size_t i = 0; i < change->count; i++) {
         enum weir_status *status = &request->entries[i].status;
         struct weiri_job_row row;
@@ -88,9 +106,12 @@ static void run_change(struct weiri_store *store, void *arg)
             weiri_row_refile(store, &tally, &target, &row, tube, now, status);
         } else if (is_there && is_control(change, &row)) {
             *status = control(store, request, &tally, &row, now, &known);
+        } else if (is_there && change->event == WEIRI_JOB_KICK) {
+            *status = kick_one(store, change->states, slot_ns, &tally, &row, now);
         } else if (is_there) {
             weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
         }
+        slot_ns = weiri_time_add(slot_ns, change->interval_ns);
     }
     weiri_tally_flush(store, &tally);
     weiri_tally_flush(store, &target);

@@ -77,7 +77,7 @@ ROW(weir_broker_change, change, null, WEIR_EINVAL)
 
 ROW(weir_broker_change, change, kind, WEIR_EINVAL)
 {
-    static const int kinds[] = {-1, 0, WEIR_CHANGE_MOVE + 1};
+    static const int kinds[] = {-1, 0, WEIR_CHANGE_CANCEL + 1};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const struct weir_change change = {.kind = (enum weir_change_kind)kinds[i], .tube = "u"};
         CHECK_STATUS(change_by(w, &change), WEIR_EINVAL);
@@ -94,6 +94,44 @@ ROW(weir_broker_change, ret_statuses, null, WEIR_EINVAL)
 ROW(weir_broker_change, change, reason, WEIR_OK)
 {
     return change_by(w, &(struct weir_change){.kind = WEIR_CHANGE_BURY});
+}
+
+/* Job 4 is ready, which a kick is not for. */
+static enum weir_status kick_so(struct world *w, struct weir_change change)
+{
+    change.kind = WEIR_CHANGE_KICK;
+    return change_by(w, &change);
+}
+
+ROW(weir_broker_change, change, verdict, WEIR_EINVAL)
+{
+    static const int verdicts[] = {-1, WEIR_VERDICT_RETRY + 1};
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        const struct weir_change change = {.kind = WEIR_CHANGE_CANCEL,
+                                           .verdict = (enum weir_verdict)verdicts[i]};
+        CHECK_STATUS(change_by(w, &change), WEIR_EINVAL);
+        check_says("change->verdict is");
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_broker_change, change, interval_ns, WEIR_ERANGE)
+{
+    return kick_so(w, (struct weir_change){.interval_ns = -1});
+}
+
+ROW(weir_broker_change, change, start_ns, WEIR_OK)
+{
+    CHECK_STATUS(kick_so(w, (struct weir_change){.start_ns = -1}), WEIR_ESTATE);
+    CHECK_STATUS(kick_so(w, (struct weir_change){.start_ns = INT64_MAX}), WEIR_ESTATE);
+    return WEIR_OK;
+}
+
+ROW(weir_broker_change, change, states, WEIR_OK)
+{
+    CHECK_STATUS(kick_so(w, (struct weir_change){.states = 1U << WEIR_JOB_READY}), WEIR_ESTATE);
+    CHECK_STATUS(kick_so(w, (struct weir_change){.states = UINT32_MAX}), WEIR_ESTATE);
+    return WEIR_OK;
 }
 
 static enum weir_status move_to(struct world *w, const char *tube)
