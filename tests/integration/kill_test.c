@@ -320,6 +320,32 @@ TEST(guard_waits, "a guard lives as long as a program that it may not kill")
     WAIT_UNTIL(count_sleeps(guard) < 0);
 }
 
+/* Whether `weir why` says that the worker of job 1 does not live. */
+static bool is_gone(void)
+{
+    struct ended ended = program_run(WORDS("why", "1"));
+    CHECK_INT(ended.code, ==, 0);
+    bool is = strstr(ended.out, "does not live") != NULL;
+    ended_free(&ended);
+    return is;
+}
+
+TEST(gone, "a worker that was killed is known not to live once its guard has ended the programs")
+{
+    program_init();
+    WEIR(0, "put", "--ttr", "1h", "t", "x");
+    struct running worker =
+        program_start("", 0, WORDS("work", "t", "--", "sh", "-c", ": > started; sleep 1000"));
+    WAIT_UNTIL(access("started", F_OK) == 0);
+    pid_t guard = find_guard(worker.pid);
+    CHECK(!is_gone());
+    CHECK_INT(kill(guard, SIGSTOP), ==, 0);
+    kill_worker(&worker);
+    CHECK(!is_gone());
+    CHECK_INT(kill(guard, SIGCONT), ==, 0);
+    WAIT_UNTIL(is_gone());
+}
+
 TEST(guard_stopped, "a guard that is stopped does not keep its worker")
 {
     program_init();

@@ -342,8 +342,7 @@ struct weiri_broker_ops {
      * in between that makes a job of one of the tubes ready, or due earlier than all others, ends
      * the wait at once. There are 1 to WEIRI_MARKS_MAX marks. limit_ns is a reading of
      * weiri_monotonic_now(). Returns false when the limit has passed. With CONTROL the mark of
-     * NULL, which no wait has, rises after a commit that asks a holder to end, or takes a job from
-     * it, and may rise for no reason, or be late: a renewal tells. */
+     * NULL rises, perhaps late, after commits that ask a holder to end or take a job from it. */
     uint32_t (*mark)(void *store, const char *tube);
     bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
     /* While is_watching was told more often than not, a commit that empties the tube ends waits. */

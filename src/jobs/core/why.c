@@ -92,7 +92,8 @@ void weiri_why_explain(const struct weir_job *job, const struct weir_tube_counts
         why.reason = WEIR_WHY_RESERVED;
         why.owner = job->owner;
         why.start_ns = job->reserved_until_ns;
-        say(&why, "a worker has it, run %u", attempts);
+        say(&why, "a worker has it, run %u%s", attempts,
+            job->owner_life == 2 ? ": its process does not live" : "");
         if (job->verdict != 0) {
             say(&why, "; it was asked to end, and is then %s",
                 job->verdict == WEIR_VERDICT_BURY     ? "buried"

@@ -51,6 +51,12 @@ TEST(states, "a job in each state has its reason, its time and its words")
     check(&job, &paused, WEIR_WHY_RESERVED, LATER,
           "a worker has it, run 2; it was asked to end, and is then deleted: no; it has the key "
           "\"k\"");
+    job.verdict = 0;
+    job.owner_life = 1;
+    check(&job, &paused, WEIR_WHY_RESERVED, LATER, "a worker has it, run 2; it has the key \"k\"");
+    job.owner_life = 2;
+    check(&job, &paused, WEIR_WHY_RESERVED, LATER,
+          "a worker has it, run 2: its process does not live; it has the key \"k\"");
     job.state = WEIR_JOB_BURIED;
     check(&job, &paused, WEIR_WHY_BURIED, 0, "buried after run 2: no; it has the key \"k\"");
     job.key = NULL;
