@@ -52,7 +52,9 @@ static enum weir_status fill(sqlite3 *from, const char *path, struct weir_error 
     struct weiri_connection to = {.code = SQLITE_OK};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
     weiri_sql_fail(&to, sqlite3_open_v2(path, &to.db, flags, NULL));
-    (void)sqlite3_extended_result_codes(to.db, 1); /* they tell a full disk from a broken one */
+    if (to.code == SQLITE_OK) {
+        (void)sqlite3_extended_result_codes(to.db, 1); /* tell a full disk from a broken one */
+    }
     weiri_sql_exec(&to, "PRAGMA synchronous = FULL");
     copy_pages(from, &to);
     make_own(&to);

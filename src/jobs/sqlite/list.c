@@ -85,7 +85,7 @@ static void read_page(struct weiri_reading *reading, void *arg)
                               WEIRI_VALUES(page->after, page->until, tube, page->states | due,
                                            filter->attempts_min, before_ns),
                               &statement);
-    for (; is && !page->is_full; is = weiri_sql_next(reader, statement)) {
+    for (; is; is = !page->is_full && weiri_sql_next(reader, statement)) {
         struct weiri_reservation *copy =
             weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE);
         if (copy != NULL) {

@@ -112,6 +112,7 @@ static void copy_one(struct weiri_reading *reading, void *arg)
 static enum weir_status tell_one(struct weiri_reading *reading, struct peek *peek,
                                  struct weir_error *ret_error)
 {
+    peek->copy = NULL; /* also where no transaction can be begun */
     enum weir_status status = weiri_reading_run(reading, copy_one, peek, ret_error);
     peek->is_told = status == WEIR_OK && peek->copy != NULL;
     peek->is_over = peek->is_told && peek->listing->fn(&peek->copy->job, peek->listing->arg) != 0;

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Jobs where SQLite gets no memory. */
+#include <weir/admin.h>
 #include <weir/transaction.h>
 
 #include <unistd.h>
@@ -186,4 +187,45 @@ TEST(transaction,
             CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
         }
     }
+}
+
+/* Has the next transaction of the broker's reader fail. */
+static int arm_reader(const struct weir_job *job, void *db)
+{
+    (void)job;
+    if (!memory.is_armed) {
+        expire_statements(db);
+        arm(0, 1000);
+    }
+    return 0;
+}
+
+TEST(peek, "a peek that gets no memory for its second job has told the first one, once")
+{
+    install();
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    const struct weiri_store *store = broker->store;
+    for (int i = 0; i < 3; i++) {
+        (void)jobs_put(broker, "t", "a body", NULL);
+    }
+    CHECK_COUNTS(broker, "t", 0, 3, 0, 0); /* the reader is open */
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, 3, arm_reader, store->idle_reader->db, NULL),
+                 WEIR_ENOMEM);
+    CHECK(disarm());
+    weir_broker_close(broker);
+}
+
+TEST(backup, "a copy of a store that gets no memory fails, wherever that is")
+{
+    install();
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    (void)jobs_put(broker, "t", "a body", NULL);
+    for (int first = 0, has_failed = 1; has_failed != 0; first += 3) {
+        arm(first, 1000);
+        enum weir_status status = weir_broker_backup(broker, "copy.db", NULL);
+        has_failed = disarm();
+        CHECK_INT(status == WEIR_OK, ==, has_failed == 0);
+        CHECK_INT(access("copy.db", F_OK) == 0, ==, has_failed == 0);
+    }
+    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
 }

@@ -12,7 +12,9 @@
 
 static void run_name(struct weiri_store *store, void *ret_name)
 {
-    weiri_sql_find(&store->writer, WEIRI_SQL_STORE, NULL, ret_name);
+    if (!weiri_sql_find(&store->writer, WEIRI_SQL_STORE, NULL, ret_name)) {
+        weiri_sql_fail(&store->writer, SQLITE_CORRUPT); /* each store has one */
+    }
 }
 
 static enum weir_status lock(struct weiri_store *store, bool is_source, int *ret_lock,

@@ -160,3 +160,22 @@ TEST(unchanged, "a reservation that finds nothing writes nothing")
     CHECK_INT(store->wal_pages, ==, pages);
     weir_broker_close(broker);
 }
+
+static void fail_after_a_write(struct weiri_store *store, void *ignored)
+{
+    (void)ignored;
+    weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES("u"));
+    weiri_sql_fail(&store->writer, SQLITE_TOOBIG);
+}
+
+TEST(failed, "a flush after a transaction that failed notes the commit before it, so that the log "
+             "is not taken for one that lacks commits")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    struct weiri_store *store = broker->store;
+    uint32_t stamp = store->stamp;
+    CHECK_STATUS(weiri_commit(store, fail_after_a_write, NULL, NULL), WEIR_ETOOBIG);
+    CHECK_INT(store->stamp, ==, stamp);
+    weir_broker_close(broker);
+}

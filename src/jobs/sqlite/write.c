@@ -267,6 +267,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
                                  struct weir_error *ret_error)
 {
     struct weiri_connection *writer = &store->writer;
+    uint32_t before = store->stamp;
     /* A transaction without changes writes nothing, and needs no space. It needs a flush as any
      * other: what its answer rests on may be of a process that has not flushed it yet, and may be
      * killed before it does. */
@@ -295,6 +296,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
         fail_for_good(store, &error, NULL);
     }
     (void)weiri_write_rollback(store, writer);
+    store->stamp = before; /* a flush notes that of a commit which is there */
     if (ret_error != NULL) {
         *ret_error = error;
     }
