@@ -129,6 +129,9 @@ static json_t *with_run(json_t *object, const struct weir_job *job)
     if (job->owner > 0) {
         object = with(object, "process", json_integer((json_int_t)job->owner));
     }
+    if (job->owner_life != 0) {
+        object = with(object, "process_lives", json_boolean(job->owner_life == 1));
+    }
     if (job->reserved_until_ns > 0) {
         object = with(object, "reserved_until", json_of_time(job->reserved_until_ns));
     }

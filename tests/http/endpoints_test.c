@@ -455,6 +455,7 @@ TEST(workers, "processes are shown with the jobs that they run")
         const json_t *job = json_array_get(jobs, i);
         CHECK_STRING(string(job, "tube"), i == 0 ? "a" : "b");
         CHECK_INT(integer(job, "process"), ==, worker.pid);
+        CHECK(json_is_true(json_object_get(job, "process_lives")));
         CHECK(json_is_string(json_object_get(job, "started_at")));
         CHECK(json_is_string(json_object_get(job, "reserved_until")));
         CHECK(json_object_get(job, "body") == NULL && json_object_get(job, "progress") == NULL);

@@ -344,6 +344,9 @@ TEST(gone, "a worker that was killed is known not to live once its guard has end
     CHECK(!is_gone());
     CHECK_INT(kill(guard, SIGCONT), ==, 0);
     WAIT_UNTIL(is_gone());
+    struct ended ended = WEIR_EXPECT(0, "ls", "--json", "--state", "reserved", "t");
+    CHECK(strstr(ended.out, "\"process_lives\":false") != NULL);
+    ended_free(&ended);
 }
 
 TEST(guard_stopped, "a guard that is stopped does not keep its worker")
