@@ -59,6 +59,7 @@ static void do_take_back(void)
     if (job == NULL) {
         return;
     }
+    enum weir_verdict verdict = job->row.facts.verdict;
     int64_t number = job->row.number;
     struct weiri_job_row row = stored_load(&world.backend, job);
     struct weiri_effects effects;
@@ -69,6 +70,7 @@ static void do_take_back(void)
     CHECK(expected != NULL);
     CHECK_STATUS(effects.status, ref_take_back(&world.reference, expected, is_gone, is_forced));
     CHECK(effects.tells_holder == (what != WEIRI_NOTHING));
+    CHECK(effects.is_canceled == (what != WEIRI_NOTHING && verdict != 0));
     world.seen[TAKEN] += what != WEIRI_NOTHING;
 }
 

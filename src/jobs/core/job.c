@@ -228,13 +228,12 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
                                                           : WEIRI_JOB_CANCEL,
         .verdict = verdict};
     reason = reason == NULL || reason[0] == '\0' ? "an operator canceled it" : reason;
-    *ret_effects = (struct weiri_effects){.reason = reason};
+    *ret_effects = (struct weiri_effects){
+        .reason = reason, .is_canceled = is_running, .tells_holder = is_running};
     enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
     if (state == WEIR_JOB_BURIED && verdict == WEIR_VERDICT_BURY) {
         ret_effects->status = WEIR_OK; /* it is, with its reason */
     }
-    ret_effects->is_canceled = is_running;
-    ret_effects->tells_holder = is_running;
     if (is_running && is_over) {
         write = lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX, reason, tube, now, ret_effects);
         ret_effects->reason = ret_effects->reason == NULL ? reason : ret_effects->reason;
@@ -254,7 +253,8 @@ enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone,
     if (!is_running || (!is_gone && !is_forced)) {
         return WEIRI_NOTHING;
     }
-    *ret_effects = (struct weiri_effects){.tells_holder = true};
+    *ret_effects =
+        (struct weiri_effects){.is_canceled = row->facts.verdict != 0, .tells_holder = true};
     row->facts.lease_ns = is_gone ? row->facts.lease_ns : 0; /* it says nothing of the job */
     return lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX,
                 is_gone ? "its worker does not live" : "an operator took it from its worker", tube,

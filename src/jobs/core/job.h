@@ -190,8 +190,8 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
                                      const struct weiri_tube_record *tube, struct weiri_now now,
                                      struct weiri_effects *ret_effects);
 
-/* A lost run, with its verdict, before the end of its lease. WEIR_EBUSY: the worker may live, and
- * it is not forced; WEIR_ESTATE: the job is not reserved. */
+/* A lost run, with its verdict, before the end of its lease. WEIR_EBUSY:
+ * the worker may live, and it is not forced; WEIR_ESTATE: the job is not reserved. */
 enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone, bool is_forced,
                                         const struct weiri_tube_record *tube, struct weiri_now now,
                                         struct weiri_effects *ret_effects);

@@ -344,6 +344,13 @@ TEST(taken_back, "a job is taken back from a worker that does not live, or by fo
         (void)weiri_decide_take_back(&row, is_gone, true, &plain, now, &effects);
         CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
     }
+    for (int v = BURY; v <= RETRY; v++) { /* it is told that the job is not where it was asked to */
+        row = running((enum weir_verdict)v, false, false);
+        (void)weiri_decide_take_back(&row, true, false, &plain, now, &effects);
+        CHECK(effects.is_canceled && effects.tells_holder);
+        CHECK_INT(row.facts.state, ==,
+                  state_after(WEIRI_JOB_TAKE_BACK, (enum weir_verdict)v, false));
+    }
     row.facts.state = WEIR_JOB_READY;
     CHECK_INT(weiri_decide_take_back(&row, true, true, &plain, now, &effects), ==, WEIRI_NOTHING);
     CHECK_STATUS(effects.status, WEIR_ESTATE);

@@ -81,7 +81,8 @@ static enum weir_status kick_one(struct weiri_store *store, uint32_t states, int
     }
     enum weiri_write write = weiri_decide_kick(row, states, slot_ns, &record, now, &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
-    tally->last_ns = is_at_once && write == WEIRI_UPDATE ? row->facts.run_at_ns : tally->last_ns;
+    bool is_last = is_at_once && write == WEIRI_UPDATE && row->facts.run_at_ns > record.last_ns;
+    tally->last_ns = is_last ? row->facts.run_at_ns : tally->last_ns;
     return effects.status;
 }
 

@@ -500,7 +500,7 @@ TEST(canceled, "a verdict on a job whose worker does not live is applied at once
     CHECK_INT(look(broker, "3").attempts, ==, 1);
     CHECK_STATUS(cancel(broker, "4", WEIR_VERDICT_REMOVE), WEIR_ECANCELED);
     CHECK_STATUS(take_back(broker, "4", false), WEIR_EBUSY);
-    CHECK_STATUS(take_back(broker, "4", true), WEIR_OK);
+    CHECK_STATUS(take_back(broker, "4", true), WEIR_ECANCELED);
     CHECK_INT(look(broker, "4").state, ==, 0);
     weir_broker_close(broker);
 }
