@@ -61,6 +61,7 @@ struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
     if (copy != NULL && stored.bytes != NULL) {
         memcpy(body, stored.bytes, stored.size);
     }
+    job->id = NULL; /* the copy has its own */
     weiri_sql_leave(stored.statement);
     return copy;
 }

@@ -75,7 +75,6 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
         row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
         attempts_max > UINT32_MAX) {
         weiri_sql_fail(connection, SQLITE_CORRUPT);
-        return;
     }
     row.facts.state = (enum weir_job_state)state;
     row.facts.attempts = (uint32_t)attempts;
