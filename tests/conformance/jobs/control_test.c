@@ -1,6 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Control of jobs, on every broker that has it: jobs that wait or run are cancelled. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "conformance/jobs/brokers.h"
 
 #define HOUR WEIR_SECONDS(3600)
@@ -202,5 +206,111 @@ TEST_BROKERS(put_during, "a put by the key of a job that is cancelled is run aft
         CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, 1);
         CHECK_INT(state_of(&place, &during.id, &shown), ==, 0);
     }
+    place_close(&place);
+}
+
+static enum weir_status kick(const struct place *place, const struct weir_job_id *id,
+                             uint32_t states, int64_t start_ns)
+{
+    const struct weir_change change = {
+        .kind = WEIR_CHANGE_KICK, .states = states, .start_ns = start_ns};
+    const char *text = id->text;
+    enum weir_status status;
+    CHECK_STATUS(weir_broker_change(place->broker, &change, &text, 1, &status, NULL), WEIR_OK);
+    return status;
+}
+
+TEST_BROKERS(runs_now, "a kick runs jobs of the states that it names, at its slot and never later "
+                       "than they would run")
+{
+    const struct weir_put_options later = {.delay_ns = HOUR};
+    struct place place;
+    struct weir_job_id id;
+    struct shown shown;
+    if (!open_control(&place, kind)) {
+        return;
+    }
+    int64_t soon = place_now() + HOUR / 2;
+    place_put(&place, "job", &later, &id);
+    CHECK_STATUS(kick(&place, &id, 1U << WEIR_JOB_BURIED, 0), WEIR_ESTATE);
+    CHECK_STATUS(kick(&place, &id, 1U << WEIR_JOB_DELAYED, soon + HOUR), WEIR_OK);
+    CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_DELAYED);
+    CHECK_INT(shown.job.run_at_ns, <, soon + HOUR); /* it is not put off */
+    CHECK_STATUS(kick(&place, &id, 1U << WEIR_JOB_DELAYED, soon), WEIR_OK);
+    CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_DELAYED);
+    CHECK_INT(shown.job.run_at_ns, ==, soon);
+    CHECK_STATUS(kick(&place, &id, 1U << WEIR_JOB_DELAYED, 0), WEIR_OK);
+    CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_READY);
+    CHECK_STATUS(kick(&place, &id, 1U << WEIR_JOB_DELAYED, 0), WEIR_ESTATE);
+    CHECK_STATUS(cancel(&place, &id, WEIR_VERDICT_BURY), WEIR_OK);
+    CHECK_STATUS(kick(&place, &id, 0, soon), WEIR_OK);
+    CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_DELAYED);
+    CHECK_INT(shown.job.run_at_ns, ==, soon);
+    CHECK_INT(place_remove(&place, &id), ==, 1);
+    place_close(&place);
+}
+
+/* Tells that the run has begun, and goes on until its process is killed. */
+static void tell_and_stay(weir_context *context, struct runs *runs)
+{
+    const int *channel = runs->arg;
+    CHECK(write(*channel, "r", 1) == 1);
+    CHECK_STATUS(weir_context_sleep(context, WEIR_FOREVER), WEIR_ECANCELED);
+}
+
+/* In a child: a worker that says that nothing of it outlives it. */
+_Noreturn static void work_until_killed(struct place *place, int channel)
+{
+    static struct runs runs;
+    const struct weir_broker_options options = {.guard = -1};
+    runs.during = tell_and_stay;
+    runs.arg = &channel;
+    CHECK_STATUS(weir_broker_open(place->url, &options, &place->broker, NULL), WEIR_OK);
+    place_wait(place_consumer(place, &runs, 1, 0, 0, 0));
+    _exit(1);
+}
+
+TEST_BROKERS(takes_back, "a job is taken back from a worker that is killed long before its lease "
+                         "ends, and from no living one")
+{
+    const uint32_t reserved = 1U << WEIR_JOB_RESERVED;
+    struct place place;
+    struct runs runs = {.count = 0};
+    struct weir_job_id id;
+    struct shown shown;
+    int channel[2];
+    int status;
+    char byte;
+    if (kind == ON_CLUSTER) { /* it refuses such kicks */
+        (void)open_control(&place, kind);
+        return;
+    }
+    CHECK(pipe(channel) == 0);
+    place_start(&place, kind, "");
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        work_until_killed(&place, channel[1]);
+    }
+    place.broker = place_broker(&place);
+    place_put(&place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, &id);
+    CHECK(read(channel[0], &byte, 1) == 1);
+    if (weir_broker_can(place.broker, WEIR_CAN_CONTROL)) {
+        CHECK_STATUS(kick(&place, &id, reserved, 0), WEIR_EBUSY);
+        CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_RESERVED);
+        CHECK_INT(shown.job.owner_life, ==, 1);
+    }
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
+    if (weir_broker_can(place.broker, WEIR_CAN_CONTROL)) {
+        CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_RESERVED);
+        CHECK_INT(shown.job.owner_life, ==, 2);
+        CHECK_STATUS(kick(&place, &id, 0, 0), WEIR_EBUSY);
+        CHECK_STATUS(kick(&place, &id, reserved, 0), WEIR_OK);
+        place_consume(&place, &runs, 1, 3, 0);
+        CHECK_INT(runs.count, ==, 1);
+        CHECK_INT(runs.run[0].attempts, ==, 2);
+    }
+    (void)close(channel[0]);
+    (void)close(channel[1]);
     place_close(&place);
 }
