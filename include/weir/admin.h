@@ -32,8 +32,10 @@ enum weir_change_kind {
      * a buried job stands for all. */
     WEIR_CHANGE_REMOVE = 1,
     /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. With
-     * WEIR_CAN_CONTROL `states` may name others: a delayed job runs as if it was put at once.
-     * WEIR_ESTATE: a job in another state. */
+     * WEIR_CAN_CONTROL `states` may name others: a delayed job runs as if it was put at once; one
+     * that is reserved is taken back where its worker is known not to live: a lost run, whose
+     * attempt counts, and which buries it if it was the last. WEIR_EBUSY: its worker lives, or may.
+     * WEIR_ECANCELED: it had a verdict, which is applied. WEIR_ESTATE: a job in another state. */
     WEIR_CHANGE_KICK,
     /** Buries jobs that are delayed or ready. WEIR_ESTATE: a job that is buried already. */
     WEIR_CHANGE_BURY,
@@ -64,16 +66,18 @@ struct weir_change {
     int64_t interval_ns; /**< KICK: each next one so much later, but for a delayed one that
                               would run before. */
     uint32_t states;     /**< KICK: bits 1U << state: those that are kicked; 0: buried ones. */
+    uint32_t is_forced;  /**< KICK: 1: also from a worker that may live. Its run goes on beside the
+                              next one, and cannot be settled. */
 };
 
 /** Changes jobs by their ids. ret_statuses receives one status for each: WEIR_OK; WEIR_ENOTFOUND
  * (done, removed, or never there); WEIR_EBUSY (reserved); WEIR_ESTATE (not in a state for the
- * change); of CANCEL also WEIR_ECANCELED; in a cluster also WEIR_ENOMEM and WEIR_EUNKNOWN (a node
- * with a copy did not answer, or has another job in the copy's place, which stays). Where that of
- * any id is WEIR_EUNKNOWN the call returns it too, and ret_error says which node it is of the
- * first. An SQLite store does all in one transaction, a cluster one after the other. Errors, which
- * leave ret_statuses as it was: WEIR_EINVAL (change, kind, verdict, tube; a malformed id: nothing
- * is changed), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time), WEIR_ENOTSUP (in a
+ * change); of CANCEL and KICK also WEIR_ECANCELED; in a cluster also WEIR_ENOMEM and WEIR_EUNKNOWN
+ * (a node with a copy did not answer, or has another job in the copy's place, which stays). Where
+ * that of any id is WEIR_EUNKNOWN the call returns it too, and ret_error says which node it is of
+ * the first. An SQLite store does all in one transaction, a cluster one after the other. Errors,
+ * which leave ret_statuses as it was: WEIR_EINVAL (change, kind, verdict, tube; a malformed id:
+ * nothing is changed), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time), WEIR_ENOTSUP (in a
  * cluster MOVE, CANCEL, and what KICK does beside buried jobs at once), WEIR_EACCESS (read-only),
  * those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_change(weir_broker *broker,

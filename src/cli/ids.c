@@ -76,12 +76,24 @@ static bool print_result(const struct ids_verb *verb, const char *id, enum weir_
                                     : true;
 }
 
+/* A job that a worker has: it is taken from one that does not live, or by force. */
+static enum weir_status take_back(const struct ids_verb *verb, weir_broker *broker, const char *id,
+                                  struct weir_error *error)
+{
+    const struct weir_change change = {
+        .kind = WEIR_CHANGE_KICK, .states = IDS_RESERVED, .is_forced = verb->change.is_forced};
+    enum weir_status result = WEIR_OK;
+    enum weir_status status = weir_broker_change(broker, &change, &id, 1, &result, error);
+    return status != WEIR_OK ? status : result == WEIR_ECANCELED ? WEIR_OK : result;
+}
+
 static int change(weir_broker *broker, const struct arguments *arguments,
                   const struct ids_verb *verb, enum weir_status *statuses, bool json)
 {
     struct weir_error error = {0};
     struct weir_change asked = verb->change;
-    asked.states = weir_broker_can(broker, WEIR_CAN_CONTROL) ? asked.states : 0;
+    bool can_control = weir_broker_can(broker, WEIR_CAN_CONTROL);
+    asked.states = can_control ? asked.states : 0;
     enum weir_status status =
         weir_broker_change(broker, &asked, arguments->operands, arguments->count, statuses, &error);
     if (status != WEIR_OK && status != WEIR_EUNKNOWN) { /* of some: each has a status */
@@ -91,7 +103,12 @@ static int change(weir_broker *broker, const struct arguments *arguments,
     bool printed = true;
     for (size_t i = 0; i < arguments->count && printed; i++) {
         const char *id = arguments->operands[i];
-        printed = print_result(verb, id, statuses[i], json);
+        struct ids_verb shown = *verb;
+        if (statuses[i] == WEIR_EBUSY && verb->takes_back && can_control) {
+            statuses[i] = take_back(verb, broker, id, &error);
+            shown.done = "took back";
+        }
+        printed = print_result(&shown, id, statuses[i], json);
         if (statuses[i] != WEIR_OK && statuses[i] != WEIR_ECANCELED) {
             int left = tell_left(verb, broker, id, statuses[i], &error);
             error.text[0] = statuses[i] == WEIR_EUNKNOWN ? '\0' : error.text[0]; /* of the first */

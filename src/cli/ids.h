@@ -27,6 +27,7 @@ struct ids_verb {
     const char *busy;     /* what to do about one that a worker has */
     const char *left;     /* by a filter: what is said of those that were left */
     bool asks;            /* before more than one job is changed by a filter */
+    bool takes_back;      /* by ids: those of workers that do not live, with change.is_forced all */
 };
 
 /* Whether an operand is an id: nothing but digits, or with one of `:`, `%` and `,`, which no name

@@ -78,6 +78,7 @@ void api_resume(const struct api *api, const struct request *request, struct rep
 /* --- jobs by their ids --- */
 
 #define IDS_MOST 1000
+#define RUN_STATES (1U << WEIR_JOB_BURIED | 1U << WEIR_JOB_DELAYED)
 
 /* The texts of the member "ids". False: refused. */
 static bool read_ids(const json_t *object, const char **ids, size_t *ret_count, struct reply *reply)
@@ -184,6 +185,8 @@ void api_change(const struct api *api, const struct request *request, struct rep
         const char *members[4];
     } calls[] = {
         {"kick", {.kind = WEIR_CHANGE_KICK}, {"ids"}},
+        {"run", {.kind = WEIR_CHANGE_KICK, .states = RUN_STATES}, {"ids"}},
+        {"takeback", {.kind = WEIR_CHANGE_KICK, .states = 1U << WEIR_JOB_RESERVED}, {"ids"}},
         {"bury", {.kind = WEIR_CHANGE_BURY, .reason = "buried by hand"}, {"ids", "reason"}},
         {"cancel",
          {.kind = WEIR_CHANGE_CANCEL, .reason = "canceled by hand"},

@@ -102,6 +102,8 @@ static const struct call {
     {"POST", "/api/v1/tubes/t/resume", "{}"},
     {"POST", "/api/v1/tubes/t/policy", "{\"archive\":\"7d\"}"},
     {"POST", "/api/v1/cancel", "{\"ids\":[\"99\"],\"verdict\":\"remove\"}"},
+    {"POST", "/api/v1/run", "{\"ids\":[\"99\"]}"},
+    {"POST", "/api/v1/takeback", "{\"ids\":[\"99\"]}"},
     {"POST", "/api/v1/bury", "{\"ids\":[\"1\",\"99\"],\"reason\":\"x\"}"},
     {"POST", "/api/v1/tubes/t/kick", "{\"count\":1}"},
     {"POST", "/api/v1/kick", "{\"ids\":[\"1\"]}"},

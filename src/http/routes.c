@@ -29,6 +29,8 @@ const struct route routes[] = {
     {"POST", "/api/v1/tubes/{tube}/policy", TRUST_CHANGE, ROUTE_CHANGE, api_policy_set},
     {"GET", "/api/v1/jobs/{id}", TRUST_READ, ROUTE_READ, api_job},
     {"POST", "/api/v1/kick", TRUST_CHANGE, ROUTE_CHANGE, api_change},
+    {"POST", "/api/v1/run", TRUST_CHANGE, ROUTE_CHANGE, api_change},
+    {"POST", "/api/v1/takeback", TRUST_CHANGE, ROUTE_CHANGE, api_change},
     {"POST", "/api/v1/bury", TRUST_CHANGE, ROUTE_CHANGE, api_change},
     {"POST", "/api/v1/cancel", TRUST_CHANGE, ROUTE_CHANGE, api_change},
     {"POST", "/api/v1/rm", TRUST_CHANGE, ROUTE_CHANGE, api_change},

@@ -81,6 +81,7 @@ enum weir_status weir_broker_change(weir_broker *broker, const struct weir_chang
         .run_at_ns = change->start_ns,
         .interval_ns = change->interval_ns,
         .states = change->states,
+        .is_forced = change->is_forced != 0,
         .tube = change->kind == WEIR_CHANGE_MOVE ? change->tube : NULL,
         .statuses = ret_statuses};
     return broker->ops->change(broker->store, &asked, ret_error);

@@ -135,6 +135,8 @@ static const struct call {
     {"get", "/api/v1/schedules/{schedule}", "/api/v1/schedules/r", NULL},
     {"post", "/api/v1/schedules/{schedule}/resume", "/api/v1/schedules/s/resume", "{}"},
     {"post", "/api/v1/schedules/{schedule}/rm", "/api/v1/schedules/s/rm", "{}"},
+    {"post", "/api/v1/run", "/api/v1/run", "{\"ids\":[\"1\",\"2\"]}"},
+    {"post", "/api/v1/takeback", "/api/v1/takeback", "{\"ids\":[\"1\",\"2\"]}"},
     {"post", "/api/v1/cancel", "/api/v1/cancel",
      "{\"ids\":[\"1\",\"2\"],\"verdict\":\"bury\",\"reason\":\"no need\"}"},
     {"post", "/api/v1/rm", "/api/v1/rm", "{\"ids\":[\"1\",\"2\"]}"},

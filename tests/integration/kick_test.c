@@ -164,3 +164,80 @@ TEST(interrupted, "Ctrl-C ends a kick after its step: the rest is as it was, and
     CHECK_INT(program_count("t", "ready"), ==, kicked);
     CHECK_INT(program_count("t", "delayed"), ==, 2500 - kicked);
 }
+
+/* Each run holds a lock of its job as long as a process of it lives, and says where it has to share
+ * it. A first run lasts until it is killed. */
+static const char locked_run[] =
+    "exec 9>\"lock.$WEIR_JOB_ID\"; flock -n 9 || echo overlap >>ledger; echo begin >>ledger; "
+    "[ -e go ] || exec sleep 1000";
+
+static bool says(const char *const words[], const char *text)
+{
+    struct ended ended = program_run(words);
+    bool found = strstr(ended.out, text) != NULL;
+    ended_free(&ended);
+    return found;
+}
+
+TEST(dead,
+     "the jobs of a worker that was killed are taken back by one command, and run once at a time")
+{
+    program_init();
+    char lines[50 * 2 + 1] = "";
+    for (int i = 0; i < 50; i++) {
+        strcat(lines, "x\n");
+    }
+    struct ended ended = program_run_with(lines, 100, WORDS("put", "-lq", "--ttr", "1h", "t"));
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    struct running worker =
+        program_start("", 0, WORDS("work", "-j", "50", "t", "--", "sh", "-c", locked_run));
+    WAIT_UNTIL(count_lines("ledger") == 50);
+    ended = WEIR_EXPECT(0, "kick", "--dead");
+    CHECK_STRING(ended.out, "took back 0 jobs\n");
+    CHECK(strstr(ended.err, "50 are reserved by workers that live") != NULL);
+    ended_free(&ended);
+    CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
+    ended = program_wait(&worker);
+    ended_free(&ended);
+    /* Its guard ends after the last program. */
+    WAIT_UNTIL(says(WORDS("ls", "--json", "--id", "1"), "\"process_lives\":false"));
+    check_out(WORDS("kick", "--dead", "t"), "took back 50 jobs\n", "");
+    CHECK_INT(program_count("t", "ready"), ==, 50);
+    CHECK(says(WORDS("log", "1"), "does not live"));
+    write_file("go", "", 0, 0600);
+    WEIR(0, "work", "-e", "-j", "8", "t", "--", "sh", "-c", locked_run);
+    CHECK_INT(program_count("t", "done"), ==, 50);
+    CHECK_INT(count_lines("ledger"), ==, 100); /* and no overlap */
+    char *ledger = read_file("ledger", NULL);
+    CHECK(strstr(ledger, "overlap") == NULL);
+    free(ledger);
+}
+
+TEST(living, "a job of a worker that lives is left, and the ways to get it are named")
+{
+    program_init();
+    WEIR(0, "put", "--ttr", "1h", "t", "x");
+    struct running worker = program_start(
+        "", 0, WORDS("work", "t", "--", "sh", "-c", "echo on >>ledger; exec sleep 1000"));
+    WAIT_UNTIL(count_lines("ledger") == 1);
+    char says_process[64];
+    (void)snprintf(says_process, sizeof(says_process), "a worker, process %ld, has it; ",
+                   (long)worker.pid);
+    struct ended ended = WEIR_EXPECT(75, "kick", "1");
+    CHECK(strstr(ended.err, says_process) != NULL);
+    CHECK(strstr(ended.err, "`weir cancel --retry` ends its run, --force takes it") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(64, "kick", "--force", "1");
+    CHECK(strstr(ended.err, "--force: no terminal to ask on; expected --yes") != NULL);
+    ended_free(&ended);
+    check_out(WORDS("kick", "--force", "--yes", "1"), "took back 1\n", "");
+    /* Its worker ends that run, and begins the next one. */
+    WAIT_UNTIL(count_lines("ledger") == 2);
+    CHECK(says(WORDS("ls", "--json", "--id", "1"), "\"attempts\":2"));
+    CHECK_INT(kill(worker.pid, SIGTERM), ==, 0);
+    CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
+    ended = program_wait(&worker);
+    ended_free(&ended);
+    WEIR(66, "kick", "--dead", "u");
+}

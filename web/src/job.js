@@ -68,7 +68,7 @@ export function Job({ name, seconds, stats, act, ask }) {
         ["attempts", job.attempts], ["priority", job.priority], ["time to run", duration(job.ttr_ns / 1e9)],
         ["size", size(job.size)], ["key", job.key || ""], [job.state === "archived" ? "result" : "reason", job.reason],
         ["runs for", job.started_at ? duration((now - Date.parse(job.started_at)) / 1000) : ""],
-        ["process", job.process || ""], ["asked to end", job.verdict || ""],
+        ["process", job.process ? job.process + (job.process_lives === false ? ", gone" : "") : ""], ["asked to end", job.verdict || ""],
         ["progress", job.progress === undefined ? "" : html`<${Progress} of=${job.progress} />`],
         ...Object.entries(job.headers || {}),
     ].filter(([, value]) => value !== "");
@@ -78,9 +78,12 @@ export function Job({ name, seconds, stats, act, ask }) {
                 ${job.encoding === "utf-8" && !job.body_hidden && navigator.clipboard && html`
                     <button onClick=${copy}>copy as command</button>`}
                 ${stats?.may_change && job.state === "reserved" && stats.broker !== "beanstalk" && html`
+                    ${job.process_lives === false && html`<button onClick=${() => run("takeback", "take back")}>take back</button>`}
                     <button class="danger" onClick=${end}>end…</button>`}
                 ${stats?.may_change && job.state !== "reserved" && html`
                     ${job.state === "buried" && html`<button onClick=${() => run("kick", "kick")}>kick</button>`}
+                    ${job.state === "delayed" && stats.broker !== "beanstalk" && html`
+                        <button onClick=${() => run("run", "run")}>run now</button>`}
                     ${["ready", "delayed"].includes(job.state) && html`<button onClick=${() => run("bury", "bury")}>bury</button>`}
                     <button class="danger" onClick=${remove}>remove</button>`}
             </div></div>

@@ -39,13 +39,14 @@ function Cluster({ seconds }) {
     </main>`;
 }
 
-function Processes({ processes, now, end }) {
+function Processes({ processes, now, end, takeBack }) {
     return html`<div class="panel scroll"><table class="list">
         <thead><tr><th>process</th><th>job</th><th>tube</th><th class="number">attempt</th><th>runs for</th>
             <th>progress</th><th>reservation ends</th>${end && html`<th></th>`}</tr></thead>
         <tbody>${processes.flatMap(({ process, jobs }) => jobs.map((job, i) => html`<tr key=${job.id}>
-            <td>${i === 0 && html`<b class="id">${process || "not known"}</b>${jobs.length > 1 && html`
-                <span class="note"> ${count(jobs.length)} jobs</span>`}`}</td>
+            <td>${i === 0 && html`<b class="id">${process || "not known"}${job.process_lives === false && ", gone"}</b>${jobs.length > 1 && html`
+                <span class="note"> ${count(jobs.length)} jobs</span>`}${job.process_lives === false && end && html`
+                <button onClick=${() => takeBack(process, jobs)}>take back</button>`}`}</td>
             <td><a href=${address("job", job.id)} class="id">${job.id}</a></td>
             <td><a href=${address("tube", job.tube)}>${job.tube}</a></td>
             <td class="number">${job.attempts}</td>
@@ -61,12 +62,14 @@ function Store({ seconds, stats, act, ask }) {
     const { data, error, again } = useReading((signal) => get("workers", {}, signal), "workers", seconds);
     const end = (job) => ask(ending("job " + job.id, (verdict) => act("end", "job " + job.id, async () =>
         outcome(await change("cancel", [job.id], { verdict }, () => {})), again)));
+    const takeBack = (process, jobs) => act("take back", "jobs of process " + process, async () =>
+        outcome(await change("takeback", jobs.map((job) => job.id), {}, () => {})), again);
     return html`<main>
         <div class="row heading"><h1>Workers</h1></div>
         <${Failure} error=${error} />
         ${data && data.processes.length === 0 && html`<${Empty}>No job is being run.<//>`}
         ${data?.processes.length > 0 && html`<${Processes} processes=${data.processes} now=${Date.now()}
-            end=${stats.may_change && end} />`}
+            end=${stats.may_change && end} takeBack=${takeBack} />`}
         ${data?.more && html`<p class="note">There are more than 1,000; these are some of them.</p>`}
     </main>`;
 }

@@ -134,6 +134,12 @@ ROW(weir_broker_change, change, states, WEIR_OK)
     return WEIR_OK;
 }
 
+ROW(weir_broker_change, change, is_forced, WEIR_OK)
+{
+    CHECK_STATUS(kick_so(w, (struct weir_change){.is_forced = UINT32_MAX}), WEIR_ESTATE);
+    return WEIR_OK;
+}
+
 static enum weir_status move_to(struct world *w, const char *tube)
 {
     return change_by(w, &(struct weir_change){.kind = WEIR_CHANGE_MOVE, .tube = tube});
