@@ -33,14 +33,19 @@ bool weiri_process_read(int64_t pid, struct weiri_process *ret_process)
     ssize_t size = read(fd, line, sizeof(line) - 1);
     (void)close(fd);
     line[size > 0 ? size : 0] = '\0';
-    /* The name may have any bytes, brackets too: proc(5). */
-    const char *end = strrchr(line, ')');
-    ret_process->pid = pid;
-    return end != NULL &&
-           sscanf(end + 1,
-                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %" SCNd64
-                  " %*d %" SCNd64,
-                  &ret_process->state, &ret_process->threads, &ret_process->started) == 3;
+    /* The name may have any bytes, brackets too; a state and numbers follow it: proc(5). */
+    char *at = strrchr(line, ')');
+    if (at == NULL || strlen(at) < 4) {
+        return false;
+    }
+    *ret_process = (struct weiri_process){.pid = pid, .state = at[2]};
+    at += 3;
+    for (int field = 4; field <= 22; field++) {
+        int64_t number = strtoll(at, &at, 10);
+        ret_process->threads = field == 20 ? number : ret_process->threads;
+        ret_process->started = field == 22 ? number : ret_process->started;
+    }
+    return ret_process->started > 0;
 }
 
 enum weiri_life weiri_process_life(int64_t pid, int64_t started)
