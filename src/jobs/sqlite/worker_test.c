@@ -76,7 +76,7 @@ static void wait_for_leader(pid_t pid)
         CHECK(weiri_process_read(pid, &facts));
         (void)sched_yield();
     }
-    CHECK_INT(facts.threads, ==, 2);
+    CHECK_INT(facts.threads, >, 1);
 }
 
 TEST(lives, "a process lives until it is killed, also before its parent asks for its status")
