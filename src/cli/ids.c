@@ -59,7 +59,9 @@ static int tell_left(const struct ids_verb *verb, weir_broker *broker, const cha
     }
     return status == WEIR_EBUSY
                ? report(EX_TEMPFAIL, "%s: a worker%s has it; expected %s%s", quote(id).text, owner,
-                        verb->expected, verb->busy != NULL ? verb->busy : "")
+                        verb->expected,
+                        verb->busy != NULL && weir_broker_can(broker, WEIR_CAN_CONTROL) ? verb->busy
+                                                                                        : "")
                : report(EX_DATAERR, "%s: is %s; expected %s", quote(id).text,
                         is_known ? weir_job_state_name(why.state) : "in another state",
                         verb->expected);

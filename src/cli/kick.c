@@ -47,13 +47,9 @@ struct kick {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct kick *kick = arg;
-    int64_t number = 0;
-    int code = EX_OK;
     switch ((enum kick_option)option) {
     case OPTION_LIMIT:
-        code = read_number(name, text, 1, INT32_MAX, &number);
-        kick->matching.limit = (uint64_t)number;
-        return code;
+        return read_number(name, text, 1, INT32_MAX, &kick->matching.limit);
     case OPTION_RATE:
         return read_rate(name, text, &kick->rate);
     case OPTION_RETRIES:

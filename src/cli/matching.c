@@ -122,7 +122,7 @@ static void flush(struct pass *pass)
 static int take(const struct weir_job *job, void *arg)
 {
     struct pass *pass = arg;
-    uint64_t limit = pass->matching->limit;
+    uint64_t limit = (uint64_t)pass->matching->limit;
     if (limit > 0 && pass->count + pass->asked + pass->held == limit) {
         return 1;
     }
@@ -193,7 +193,7 @@ static enum weir_status walk_cluster(struct pass *pass, const struct weir_tube_c
  * twice. */
 static enum weir_status kick_all(struct pass *pass, const struct weir_tube_counts *counts)
 {
-    uint64_t limit = pass->matching->limit;
+    uint64_t limit = (uint64_t)pass->matching->limit;
     uint64_t most = limit > 0 && limit < counts->buried ? limit : counts->buried;
     enum weir_status status = WEIR_OK;
     size_t asked = 0;
@@ -214,8 +214,8 @@ static enum weir_status walk(struct pass *pass, const struct weir_tube_counts *c
     if (filter.state == 0 && pass->verb->states == IDS_BURIED) {
         filter.state = WEIR_JOB_BURIED;
     }
-    bool is_plain = filter.state != 0 && filter.text == NULL && filter.attempts_min == 0 &&
-                    filter.created_before_ns == 0;
+    bool is_plain = filter.state != 0 && filter.state != WEIR_JOB_RESERVED && filter.text == NULL &&
+                    filter.attempts_min == 0 && filter.created_before_ns == 0;
     if (is_plain && !pass->only_counts && pass->verb->states == IDS_BURIED &&
         pass->change.interval_ns == 0) {
         return kick_all(pass, counts);

@@ -36,7 +36,7 @@ enum matching_option {
 struct matching {
     struct weir_job_filter filter; /* Starts as zeros. */
     int first;                     /* The first such option; 0: none was given. */
-    uint64_t limit;                /* At most so many jobs; 0: all. */
+    int64_t limit;                 /* At most so many jobs; 0: all. */
     bool asks_of_time; /* It runs jobs before their time: that of how many, and how far ahead? */
     int64_t until_ns;  /* Those for a later time are left, and told of; 0: none are. */
     bool dry_run;

@@ -61,6 +61,7 @@ TEST(commands, "put, rm, work, kick and ls --next on a cluster do what they do o
     WEIR(65, "kick", now);
     WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "false");
     CHECK_INT(program_count("t", "buried"), ==, 3);
+    WEIR(69, "kick", "--rate", "5", "t");
     ended = WEIR_EXPECT(0, "kick", "t");
     CHECK_STRING(ended.out, "kicked 1 job\n");
     ended_free(&ended);
@@ -68,6 +69,9 @@ TEST(commands, "put, rm, work, kick and ls --next on a cluster do what they do o
     CHECK_STRING(ended.out, "now");
     ended_free(&ended);
     WEIR(69, "ls", "--next", "--state", "reserved", "t");
+    WEIR(69, "cancel", now);
+    WEIR(69, "kick", "--retries", "t");
+    WEIR(69, "kick", "--dead");
     char *aside = put(WORDS("put", "--delay", "1h", "t", "aside"));
     WEIR(69, "ls", "t");
     ended = WEIR_EXPECT(0, "why", aside);
