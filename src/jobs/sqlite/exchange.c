@@ -78,10 +78,10 @@ static bool promote(struct weiri_store *store, struct weiri_tally *tally, int64_
 
 /* Finds when the next job may be reserved, and whether the tube is empty. */
 static void find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
-                           const struct weiri_tube_record *record)
+                           const struct weiri_tube_record *record, int64_t suspect_in_ns)
 {
     struct weiri_connection *writer = &store->writer;
-    struct weiri_firsts firsts;
+    struct weiri_firsts firsts = {.suspect_in_ns = suspect_in_ns};
     sqlite3_stmt *statement;
     if (!weiri_sql_first(writer, WEIRI_SQL_BUSY, WEIRI_VALUES(tube), &statement)) {
         weiri_sql_fail(writer, SQLITE_CORRUPT);
@@ -111,6 +111,7 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     struct weiri_policy policy;
     struct weiri_tube_record *record = &policy.record;
     struct weiri_connection *writer = &store->writer;
+    int64_t suspect_in_ns = 0;
     int64_t tube;
     if (!weiri_tube_find(writer, exchange->tube, &tube)) {
         exchange->is_empty = true;
@@ -126,7 +127,8 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
         request->has_more || promote(store, tally, tube, record, exchange->attempts_max, now,
                                      weiri_time_earlier(request->asked_ns, now.lease_ns));
     if (record->paused_until_ns == 0 && !request->has_more) {
-        request->has_more = weiri_reserve(store, exchange, tally, tube, &policy, now);
+        request->has_more =
+            weiri_reserve(store, exchange, tally, tube, &policy, now, &suspect_in_ns);
         exchange->next_in_ns = request->has_more ? 0 : exchange->next_in_ns;
     }
     if (policy.is_changed) {
@@ -136,7 +138,7 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     }
     weiri_tally_flush(store, tally);
     if (!request->has_more && exchange->reserved_count < exchange->wanted) {
-        find_next_time(store, exchange, tube, record);
+        find_next_time(store, exchange, tube, record, suspect_in_ns);
     }
 }
 

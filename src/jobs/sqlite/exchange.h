@@ -24,10 +24,21 @@ size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, i
 
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
  * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
- * true: others may be ready; the transaction has changed enough. */
+ * A suspect begins where those that this process keeps let it (weiri_suspect_begins()).
+ * ret_suspect_in_ns: one is left, and may begin then; 0: none is. true: others may be ready; the
+ * transaction has changed enough. */
 bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                    struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                   struct weiri_now now);
+                   struct weiri_now now, int64_t *ret_suspect_in_ns);
+
+/* Keeps a reservation, until weiri_store_let_go(). */
+void weiri_store_keep(struct weiri_store *store, struct weiri_reservation *reservation,
+                      bool is_suspect);
+
+/* The suspects that this process keeps, as an exchange that looks for one of a tube sees them:
+ * without those that it ends. The tube's consumers are woken when one of them is let go. */
+struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
+                                          const struct weiri_exchange *exchange, int64_t tube);
 
 /* Puts the jobs of a tube's schedules that are due, inside the transaction of a consumer, so that
  * each firing puts one job. On a full disk it puts none. true: others are due; the transaction has

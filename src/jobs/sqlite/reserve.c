@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/exchange.h"
 
+#include "base/time.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/worker.h"
 
@@ -9,6 +10,10 @@
 enum {
     PICK_MAX = 64
 };
+
+/* So long a suspect that is to run alone is awaited after a look. While a consumer has its tube, it
+ * is looked at once a minute. */
+#define AWAITED_NS (2 * WEIRI_SUSPECT_NEW_NS)
 
 /* A picked job and the reservation made for it; NULL: its body is damaged. */
 struct pick {
@@ -50,6 +55,66 @@ static size_t pick(struct weiri_store *store, const struct weiri_exchange *excha
     return count;
 }
 
+/* Reads the first suspect of the tube, where it may begin. ret_in_ns: when it may, else. One that
+ * waits to run alone is awaited by those of other tubes, as long as its tube is looked at. */
+static bool pick_suspect(struct weiri_store *store, const struct weiri_exchange *exchange,
+                         int64_t tube, uint32_t group_limit, struct pick *ret_pick,
+                         int64_t *ret_in_ns)
+{
+    struct weiri_connection *writer = &store->writer;
+    const struct weiri_suspects here = weiri_suspects_here(store, exchange, tube);
+    struct weiri_job_row row = {.number = 0};
+    sqlite3_stmt *statement;
+    *ret_in_ns = 0;
+    store->awaited_until_ns = store->awaited_tube == tube ? 0 : store->awaited_until_ns;
+    if (!weiri_sql_first(writer, WEIRI_SQL_FIRST_SUSPECT, WEIRI_VALUES(tube, group_limit),
+                         &statement)) {
+        return false;
+    }
+    weiri_row_read(writer, statement, &row);
+    bool begins = weiri_suspect_begins(&here, &row.facts, exchange->attempts_max);
+    if (begins) {
+        read_pick(store, exchange->tube, statement, ret_pick);
+    } else {
+        *ret_in_ns = here.new_in_ns > 0 ? here.new_in_ns : WEIRI_SUSPECT_NEW_NS;
+    }
+    if (!begins && weiri_runs_alone(&row.facts, row.facts.attempts + 1, exchange->attempts_max)) {
+        store->awaited_tube = tube;
+        store->awaited_until_ns = weiri_time_add(weiri_store_lease_now(store), AWAITED_NS);
+    }
+    weiri_sql_leave(statement);
+    return begins;
+}
+
+static bool is_before(const struct weiri_job_row *a, const struct weiri_job_row *b)
+{
+    return a->priority != b->priority                 ? a->priority < b->priority
+           : a->facts.run_at_ns != b->facts.run_at_ns ? a->facts.run_at_ns < b->facts.run_at_ns
+                                                      : a->number < b->number;
+}
+
+/* Puts a suspect at its place among picked jobs. Those behind it are picked again, since the next
+ * suspect may be before them. Where limit were picked that are all before it, its turn has not
+ * come. Returns their number. */
+static size_t insert(struct weiri_store *store, struct pick *picks, size_t count, size_t limit,
+                     const struct pick *suspect)
+{
+    const struct weir_allocator *allocator = &store->config->allocator;
+    size_t at = 0;
+    while (at < count && is_before(&picks[at].row, &suspect->row)) {
+        at++;
+    }
+    if (at == limit) {
+        weiri_reservation_free(allocator, suspect->reservation);
+        return count;
+    }
+    for (size_t i = at; i < count; i++) {
+        weiri_reservation_free(allocator, picks[i].reservation);
+    }
+    picks[at] = *suspect;
+    return at + 1;
+}
+
 /* The reserved jobs of a group, those of this transaction too. */
 static uint64_t count_running(struct weiri_store *store, const struct weir_tube_policy *policy,
                               const struct pick *pick)
@@ -67,21 +132,6 @@ static void show_facts(struct weiri_reservation *reservation, const struct weiri
 {
     reservation->token = facts->token;
     weiri_job_show(&reservation->job, facts);
-}
-
-static void keep(struct weiri_store *store, struct weiri_reservation *reservation)
-{
-    weiri_mutex_lock(&store->mutex);
-    weiri_list_insert_before(&store->kept, &reservation->kept);
-    weiri_mutex_unlock(&store->mutex);
-}
-
-void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
-{
-    struct weiri_store *store = arg;
-    weiri_mutex_lock(&store->mutex);
-    weiri_list_remove(&reservation->kept);
-    weiri_mutex_unlock(&store->mutex);
 }
 
 void weiri_burials_add(struct weiri_store *store, int64_t number,
@@ -138,7 +188,10 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
     }
     show_facts(reservation, &pick->row.facts);
     if (exchange->is_keeping) {
-        keep(store, reservation);
+        reservation->is_last =
+            weiri_runs_alone(&pick->row.facts, pick->row.facts.attempts, exchange->attempts_max);
+        reservation->new_until_ns = weiri_time_add(now.lease_ns, WEIRI_SUSPECT_NEW_NS);
+        weiri_store_keep(store, reservation, weiri_is_suspect(&pick->row.facts));
     }
     weiri_list_insert_before(&exchange->reserved, &reservation->link);
     exchange->reserved_count++;
@@ -146,18 +199,22 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
 
 bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                    struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
-                   struct weiri_now now)
+                   struct weiri_now now, int64_t *ret_suspect_in_ns)
 {
+    uint32_t group_limit = policy->record.policy.group_limit;
     size_t count = 1;
     size_t picked = 0;
     /* Each round has a job that is not blocked: a full group is not picked. */
     while (count > 0 && exchange->reserved_count < exchange->wanted &&
            picked - exchange->reserved_count < store->promote_max) {
         struct pick picks[PICK_MAX];
+        struct pick suspect;
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < store->promote_max ? missing : store->promote_max;
         limit = limit < PICK_MAX ? limit : PICK_MAX;
-        count = pick(store, exchange, tube, policy->record.policy.group_limit, limit, picks);
+        bool begins = pick_suspect(store, exchange, tube, group_limit, &suspect, ret_suspect_in_ns);
+        count = pick(store, exchange, tube, group_limit, limit, picks);
+        count = begins ? insert(store, picks, count, limit, &suspect) : count;
         picked += count;
         for (size_t i = 0; i < count; i++) {
             if (store->writer.code == SQLITE_OK) {

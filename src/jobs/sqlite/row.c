@@ -50,6 +50,7 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
     int64_t state = sqlite3_column_int64(statement, 2);
     int64_t attempts = sqlite3_column_int64(statement, 5);
     int64_t token = sqlite3_column_int64(statement, 7);
+    int64_t lost = sqlite3_column_int64(statement, 21);
     bool has_progress = sqlite3_column_type(statement, 12) != SQLITE_NULL;
     struct weiri_job_row row = {
         .number = sqlite3_column_int64(statement, 0),
@@ -73,7 +74,7 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
     if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
         row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
-        attempts_max > UINT32_MAX) {
+        attempts_max > UINT32_MAX || lost < 0 || lost > UINT32_MAX) {
         weiri_sql_fail(connection, SQLITE_CORRUPT);
     }
     row.facts.state = (enum weir_job_state)state;
@@ -81,6 +82,7 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
     row.facts.token = (uint64_t)token;
     row.facts.verdict = (enum weir_verdict)verdict;
     row.facts.attempts_max = (uint32_t)attempts_max;
+    row.facts.lost = (uint32_t)lost;
     *ret_row = row;
 }
 
@@ -124,7 +126,7 @@ static void save(struct weiri_store *store, const struct weiri_job_row *row,
                                int_where(effects->is_started, row->started_ns),
                                int_where(row->progress >= 0, row->progress),
                                int_where(facts->verdict != 0, facts->verdict), facts->attempts_max,
-                               row->worker));
+                               row->worker, facts->lost));
 }
 
 static void turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)

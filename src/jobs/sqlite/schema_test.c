@@ -121,6 +121,18 @@ TEST(plan_of_pick, "the next job is the first of one index, its key the one of a
     expect_steps(WEIRI_SQL_PICK, steps, 4);
 }
 
+TEST(plan_of_a_suspect, "the first suspect is that of one index; of its tube only the groups of "
+                        "reserved jobs are counted")
+{
+    static const char *const steps[] = {"SEARCH jobs USING INDEX jobs_suspects (tube=?)",
+                                        "LIST SUBQUERY 2",
+                                        "SEARCH jobs USING INDEX jobs_group (tube=? AND group>?)",
+                                        "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN",
+                                        "SCALAR SUBQUERY 1",
+                                        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_FIRST_SUSPECT, steps, 6);
+}
+
 TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
 {
     static const char *const steps[] = {"SEARCH attempts USING PRIMARY KEY (job=?)",

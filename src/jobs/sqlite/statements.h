@@ -109,7 +109,8 @@
     X(SAVE,                                                                                        \
       "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
       "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "        \
-      "started), progress = ?10, verdict = ?11, attempts_max = ?12, worker = ?13 WHERE id = ?1")   \
+      "started), progress = ?10, verdict = ?11, attempts_max = ?12, worker = ?13, lost = ?14 "     \
+      "WHERE id = ?1")                                                                             \
     X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \
@@ -126,6 +127,13 @@
                     "jobs.\"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY jobs_group "     \
                     "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" "  \
                     "HAVING count(*) >= ?3)) ORDER BY priority, run_at, jobs.id LIMIT ?2")         \
+    /* ?2: as many reserved jobs fill a group; 0: none is ever full. */                            \
+    X(FIRST_SUSPECT, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_KEY \
+                     "WHERE " WEIRI_SQL_SUSPECT " AND jobs.tube = ?1 AND "                         \
+                     "(?2 = 0 OR jobs.\"group\" IS NULL OR "                                       \
+                     "jobs.\"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY jobs_group "    \
+                     "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" " \
+                     "HAVING count(*) >= ?2)) ORDER BY priority, run_at, jobs.id LIMIT 1")         \
     X(COUNT_GROUP,                                                                                 \
       "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT "      \
       "NULL AND tube = ?1 AND \"group\" = ?2")                                                     \

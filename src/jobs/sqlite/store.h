@@ -47,6 +47,8 @@ struct weiri_store {
     bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: so do all requests */
     struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
     struct weiri_list kept WEIRI_GUARDED_BY(mutex); /* reservations that their holders renew */
+    size_t suspects_kept WEIRI_GUARDED_BY(mutex);   /* among them (suspects.c) */
+    uint64_t suspects_left WEIRI_GUARDED_BY(mutex); /* channels whose tubes may have others */
     bool has_made_log WEIRI_GUARDED_BY(mutex);      /* one of its readers did */
 
     /* Used by the leader alone. */
@@ -68,6 +70,8 @@ struct weiri_store {
     uint64_t transactions;         /* committed, ever */
     int64_t worker;                /* the number of the process' row of workers; 0: none */
     bool has_new_worker;           /* the transaction has added it */
+    int64_t awaited_tube;          /* whose first suspect waits to run alone, */
+    int64_t awaited_until_ns;      /* until it is looked for again; a time of leases */
     int64_t put_ns;                /* time after which a put is cut */
     size_t promote_max;            /* jobs made ready, or turned away, in one transaction */
     int wal_pages;                 /* in the WAL after the last commit */

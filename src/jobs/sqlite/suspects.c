@@ -1,0 +1,75 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The reservations that a process keeps, and the suspects among them: jobs whose last runs were
+ * lost with their workers. */
+#include "jobs/sqlite/exchange.h"
+
+#include "base/time.h"
+
+void weiri_store_keep(struct weiri_store *store, struct weiri_reservation *reservation,
+                      bool is_suspect)
+{
+    weiri_mutex_lock(&store->mutex);
+    weiri_list_insert_before(&store->kept, &reservation->kept);
+    reservation->is_suspect = is_suspect;
+    store->suspects_kept += is_suspect;
+    weiri_mutex_unlock(&store->mutex);
+}
+
+void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
+{
+    struct weiri_store *store = arg;
+    uint64_t channels = 0;
+    weiri_mutex_lock(&store->mutex);
+    weiri_list_remove(&reservation->kept);
+    if (reservation->is_suspect) {
+        reservation->is_suspect = false;
+        store->suspects_kept--;
+        channels = store->suspects_left;
+        store->suspects_left = 0;
+    }
+    weiri_mutex_unlock(&store->mutex);
+    for (unsigned channel = 0; channels != 0; channel++, channels >>= 1) {
+        if ((channels & 1) != 0) {
+            weiri_channel_notify(&store->lock_file, channel);
+        }
+    }
+}
+
+/* Whether the exchange itself ends a reservation, which is kept until its answer. */
+static bool is_ending(const struct weiri_exchange *exchange,
+                      const struct weiri_reservation *reservation)
+{
+    const struct weiri_settlement *settlement = exchange->settlements;
+    while (settlement != NULL &&
+           (settlement->reservation != reservation || settlement->event == WEIRI_JOB_TOUCH)) {
+        settlement = settlement->next;
+    }
+    return settlement != NULL;
+}
+
+struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
+                                          const struct weiri_exchange *exchange, int64_t tube)
+{
+    int64_t now = weiri_store_lease_now(store);
+    struct weiri_suspects here = {.is_awaited =
+                                      store->awaited_tube != tube && now < store->awaited_until_ns};
+    weiri_mutex_lock(&store->mutex);
+    struct weiri_list *link = store->suspects_kept > 0 ? store->kept.next : &store->kept;
+    for (; link != &store->kept; link = link->next) {
+        const struct weiri_reservation *one = WEIRI_CONTAINER(link, struct weiri_reservation, kept);
+        int64_t new_in_ns = weiri_time_sub(one->new_until_ns, now);
+        if (one->is_suspect && !is_ending(exchange, one)) {
+            here.is_there = true;
+            here.is_last = here.is_last || one->is_last;
+            here.new_in_ns = here.new_in_ns > new_in_ns ? here.new_in_ns : new_in_ns;
+        }
+    }
+    if (here.is_there) {
+        /* Before the tube's suspects are looked for: the last one that is let go may be gone then.
+         */
+        store->suspects_left |= UINT64_C(1) << weiri_store_channel(exchange->tube);
+    }
+    weiri_mutex_unlock(&store->mutex);
+    return here;
+}
