@@ -13,6 +13,7 @@ void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts)
     job->ttr_ns = facts->ttr_ns;
     job->attempts = facts->attempts;
     job->state = facts->state;
+    job->is_suspect = weiri_is_suspect(facts);
 }
 
 void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struct weiri_now now)
@@ -31,7 +32,6 @@ void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struc
         job->progress = row->progress;
         job->verdict = facts.verdict;
     }
-    job->is_suspect = weiri_is_suspect(&facts);
 }
 
 /* Notes what an event made of a row that was in a state. */

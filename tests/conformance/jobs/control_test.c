@@ -259,14 +259,14 @@ static void tell_and_stay(weir_context *context, struct runs *runs)
 }
 
 /* In a child: a worker that says that nothing of it outlives it. */
-_Noreturn static void work_until_killed(struct place *place, int channel)
+_Noreturn static void work_until_killed(struct place *place, int channel, uint32_t workers)
 {
     static struct runs runs;
     const struct weir_broker_options options = {.guard = -1};
     runs.during = tell_and_stay;
     runs.arg = &channel;
     CHECK_STATUS(weir_broker_open(place->url, &options, &place->broker, NULL), WEIR_OK);
-    place_wait(place_consumer(place, &runs, 1, 0, 0, 0));
+    place_wait(place_consumer(place, &runs, workers, 3, 0, 0));
     _exit(1);
 }
 
@@ -290,7 +290,7 @@ TEST_BROKERS(takes_back, "a job is taken back from a worker that is killed long 
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        work_until_killed(&place, channel[1]);
+        work_until_killed(&place, channel[1], 1);
     }
     place.broker = place_broker(&place);
     place_put(&place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, &id);
@@ -309,6 +309,79 @@ TEST_BROKERS(takes_back, "a job is taken back from a worker that is killed long 
         place_consume(&place, &runs, 1, 3, 0);
         CHECK_INT(runs.count, ==, 1);
         CHECK_INT(runs.run[0].attempts, ==, 2);
+    }
+    (void)close(channel[0]);
+    (void)close(channel[1]);
+    place_close(&place);
+}
+
+/* Runs of two suspects and of a job that is put by the first of them. */
+struct beside {
+    const struct place *place;
+    _Atomic int suspects; /* that have begun */
+    _Atomic bool has_other;
+};
+
+static int run_beside(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct beside *beside = arg;
+    (void)context;
+    if (job->attempts == 1) {
+        atomic_store(&beside->has_other, true);
+        return WEIR_OK;
+    }
+    CHECK_INT(job->is_suspect, ==, 1);
+    if (atomic_fetch_add(&beside->suspects, 1) == 0) {
+        place_put(beside->place, "other", NULL, NULL); /* behind the other suspect */
+        while (!atomic_load(&beside->has_other)) {
+            (void)sched_yield();
+        }
+        CHECK_INT(atomic_load(&beside->suspects), ==, 1);
+    }
+    return WEIR_OK;
+}
+
+TEST_BROKERS(one_suspect, "of two jobs that were lost with their worker one begins at a time, and "
+                          "others run beside it")
+{
+    struct place place;
+    struct weir_job_id ids[2];
+    int channel[2];
+    int status;
+    char bytes[2];
+    if (kind == ON_CLUSTER) { /* it has no such jobs */
+        (void)open_control(&place, kind);
+        return;
+    }
+    CHECK(pipe(channel) == 0);
+    place_start(&place, kind, "");
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        work_until_killed(&place, channel[1], 2);
+    }
+    place.broker = place_broker(&place);
+    for (int i = 0; i < 2; i++) {
+        place_put(&place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, &ids[i]);
+        CHECK(read(channel[0], &bytes[i], 1) == 1);
+    }
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
+    struct beside beside = {.place = &place};
+    const struct weir_consumer_options options = {.handler = run_beside,
+                                                  .arg = &beside,
+                                                  .workers = 2,
+                                                  .retry = {.attempts = 3},
+                                                  .flags = WEIR_CONSUMER_UNTIL_EMPTY};
+    weir_consumer *consumer = NULL;
+    for (int i = 0; i < 2 && weir_broker_can(place.broker, WEIR_CAN_CONTROL); i++) {
+        CHECK_STATUS(kick(&place, &ids[i], 1U << WEIR_JOB_RESERVED, 0), WEIR_OK);
+    }
+    if (weir_broker_can(place.broker, WEIR_CAN_CONTROL)) {
+        CHECK_STATUS(weir_consumer_new(place.broker, place.tube, &options, &consumer, NULL),
+                     WEIR_OK);
+        CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+        place_wait(consumer);
+        CHECK_INT(beside.suspects, ==, 2);
     }
     (void)close(channel[0]);
     (void)close(channel[1]);
