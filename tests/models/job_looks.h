@@ -94,8 +94,8 @@ static struct weiri_suspects suspects_of(int process, bool is_awaited)
             weiri_is_suspect(facts)) {
             int64_t new_ns = job->began_ns + WEIRI_SUSPECT_NEW_NS - world.backend.now.lease_ns;
             here.is_there = true;
-            here.is_last =
-                here.is_last || weiri_runs_alone(facts, facts->attempts, facts->attempts_max);
+            here.is_alone =
+                here.is_alone || weiri_runs_alone(facts, facts->attempts, facts->attempts_max);
             here.new_in_ns = here.new_in_ns < new_ns ? new_ns : here.new_in_ns;
         }
     }

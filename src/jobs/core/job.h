@@ -235,7 +235,7 @@ enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
 /* The suspects that a process has reserved, in any tube. */
 struct weiri_suspects {
     bool is_there;
-    bool is_last;      /* one of them runs alone */
+    bool is_alone;     /* one of them runs alone */
     bool is_awaited;   /* one of another tube is to run alone, and waits for that */
     int64_t new_in_ns; /* so long the newest one is new: in its first minute; 0: none is */
 };

@@ -58,7 +58,7 @@ bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_
                           uint32_t attempts_max)
 {
     bool is_alone = weiri_runs_alone(job, job->attempts + 1, attempts_max);
-    return !here->is_last && here->new_in_ns <= 0 &&
+    return !here->is_alone && here->new_in_ns <= 0 &&
            (is_alone ? !here->is_there : !here->is_awaited);
 }
 

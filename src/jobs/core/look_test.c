@@ -186,7 +186,7 @@ TEST(suspects,
         {{.is_there = false}, true, true},
         {{.is_there = true, .new_in_ns = 1}, false, false},
         {{.is_there = true}, true, false},
-        {{.is_there = true, .is_last = true}, false, false},
+        {{.is_there = true, .is_alone = true}, false, false},
         {{.is_awaited = true}, false, true}, /* one of another tube goes first */
         {{.is_there = true, .is_awaited = true}, false, false},
     };

@@ -188,7 +188,7 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
     }
     show_facts(reservation, &pick->row.facts);
     if (exchange->is_keeping) {
-        reservation->is_last =
+        reservation->is_alone =
             weiri_runs_alone(&pick->row.facts, pick->row.facts.attempts, exchange->attempts_max);
         reservation->new_until_ns = weiri_time_add(now.lease_ns, WEIRI_SUSPECT_NEW_NS);
         weiri_store_keep(store, reservation, weiri_is_suspect(&pick->row.facts));

@@ -61,7 +61,7 @@ struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
         int64_t new_in_ns = weiri_time_sub(one->new_until_ns, now);
         if (one->is_suspect && !is_ending(exchange, one)) {
             here.is_there = true;
-            here.is_last = here.is_last || one->is_last;
+            here.is_alone = here.is_alone || one->is_alone;
             here.new_in_ns = here.new_in_ns > new_in_ns ? here.new_in_ns : new_in_ns;
         }
     }
