@@ -191,6 +191,7 @@ TEST(asked_while_ending, "and of one that ends, and lets its jobs end")
     cancel(1);
     scene_wait_for_end(&scene);
     CHECK_INT(scene.outcomes[WEIR_RUN_CANCELED], ==, 1);
+    CHECK_INT(atomic_load(&front.returns), ==, 0); /* it is a run, and counts */
     scene_close(&scene);
 }
 

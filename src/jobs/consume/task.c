@@ -76,7 +76,8 @@ static void choose_action(struct weiri_task *task)
     const struct weiri_broker_config *config = &consumer->broker->config;
     struct weiri_settlement *settlement = &task->action.settlement;
     weiri_mutex_lock(&consumer->mutex);
-    task->run.is_ending = consumer->is_over;
+    /* A run that was cancelled is one that failed, also in a consumer that ends. */
+    task->run.is_ending = consumer->is_over && !task->is_asked;
     weiri_mutex_unlock(&consumer->mutex);
     weiri_decide_run(&task->run, &task->action);
     settlement->reservation = task->reservation;
