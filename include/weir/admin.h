@@ -49,7 +49,8 @@ enum weir_change_kind {
      * last verdict, without another run. A run that succeeds all the same is done. What was put by
      * its key during the run runs then. Where its worker is gone its run ends at once: it is
      * WEIR_OK if the verdict stands, and WEIR_ECANCELED if such a put follows, or a RETRY buried it
-     * after its last attempt. WEIR_ESTATE: an archived job, and RETRY of one that has no run. */
+     * after its last attempt. WEIR_ESTATE: an archived job, RETRY of one that has no run, and RETRY
+     * of one that was to be buried or removed, where a put meanwhile counts on that. */
     WEIR_CHANGE_CANCEL
 };
 

@@ -42,12 +42,12 @@ static void do_cancel(void)
     enum weir_status status =
         ref_cancel(&world.reference, expected, verdict, reason, is_here, is_gone, asked.lease_ns);
     CHECK_STATUS(effects.is_canceled ? WEIR_ECANCELED : effects.status, status);
-    CHECK(effects.tells_holder == (before == WEIR_JOB_RESERVED));
+    CHECK(effects.tells_holder == (before == WEIR_JOB_RESERVED && what != WEIRI_NOTHING));
     if (before != WEIR_JOB_RESERVED) {
         world.seen[CANCELED_WAITING] += what != WEIRI_NOTHING;
     } else {
         world.seen[ASKED] += effects.to == WEIR_JOB_RESERVED;
-        world.seen[JUDGED_LOST] += effects.to != WEIR_JOB_RESERVED;
+        world.seen[JUDGED_LOST] += what != WEIRI_NOTHING && effects.to != WEIR_JOB_RESERVED;
     }
 }
 

@@ -105,6 +105,9 @@ static inline enum weir_status ref_cancel(struct reference *world, struct ref_jo
     reason = reason == NULL ? "an operator canceled it" : reason;
     if (job->state == WEIR_JOB_RESERVED) {
         bool follows = job->runs_again;
+        if (follows && job->is_barred && verdict == WEIR_VERDICT_RETRY) {
+            return WEIR_ESTATE;
+        }
         job->verdict = verdict;
         job->is_barred = verdict != WEIR_VERDICT_RETRY;
         (void)snprintf(job->reason, sizeof(job->reason), "%s", reason);

@@ -221,6 +221,7 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
     enum weir_job_state state = row->facts.state;
     bool is_running = state == WEIR_JOB_RESERVED;
     bool is_over = is_gone || (!is_kept && row->facts.lease_ns <= now.lease_ns);
+    bool is_ending = row->facts.verdict != 0 && row->facts.verdict != WEIR_VERDICT_RETRY;
     const struct weiri_job_step step = {
         .event = is_running || state == WEIR_JOB_ARCHIVED ? WEIRI_JOB_CANCEL
                  : verdict == WEIR_VERDICT_BURY           ? WEIRI_JOB_SET_ASIDE
@@ -230,6 +231,11 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
     reason = reason == NULL || reason[0] == '\0' ? "an operator canceled it" : reason;
     *ret_effects = (struct weiri_effects){
         .reason = reason, .is_canceled = is_running, .tells_holder = is_running};
+    /* A put that would have kept the job follows its end: a retry would be with its body. */
+    if (verdict == WEIR_VERDICT_RETRY && is_ending && row->key.again == row->facts.token) {
+        *ret_effects = (struct weiri_effects){.status = WEIR_ESTATE};
+        return WEIRI_NOTHING;
+    }
     enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
     if (state == WEIR_JOB_BURIED && verdict == WEIR_VERDICT_BURY) {
         ret_effects->status = WEIR_OK; /* it is, with its reason */

@@ -254,6 +254,20 @@ TEST(asked, "a job that runs is asked to end, and stays as it is; the last verdi
     }
 }
 
+TEST(put_for_the_end, "a job that is to end, and was put for after its end, is not retried instead")
+{
+    for (int is_gone = 0; is_gone < 2; is_gone++) {
+        struct weiri_effects effects;
+        struct weiri_job_row row = running(BURY, true, false);
+        CHECK_INT(cancel(&row, RETRY, false, is_gone, LEASE - 1, &effects), ==, WEIRI_NOTHING);
+        CHECK_STATUS(effects.status, WEIR_ESTATE);
+        CHECK(!effects.is_canceled && row.facts.verdict == BURY);
+        CHECK_INT(cancel(&row, REMOVE, false, is_gone, LEASE - 1, &effects), ==, WEIRI_UPDATE);
+        row = running(NONE, true, false);
+        CHECK_INT(cancel(&row, RETRY, false, is_gone, LEASE - 1, &effects), ==, WEIRI_UPDATE);
+    }
+}
+
 TEST(waiting, "a job that waits ends at once, with its key; a retry needs a run")
 {
     static const enum weir_job_state states[] = {WEIR_JOB_DELAYED, WEIR_JOB_READY};
@@ -297,7 +311,7 @@ TEST(passed_lease_at_once, "a reservation without a worker ends with the cancel,
         for (int v = BURY; v <= RETRY; v++) {
             for (int kind = 0; kind < 3; kind++) { /* plain, in its last attempt, with a put */
                 struct weiri_effects effects;
-                struct weiri_job_row row = running(BURY, kind == 2, kind == 1);
+                struct weiri_job_row row = running(v == RETRY ? NONE : BURY, kind == 2, kind == 1);
                 enum weir_job_state state =
                     kind == 2 ? WEIR_JOB_DELAYED
                               : state_after(WEIRI_JOB_TAKE_BACK, (enum weir_verdict)v, kind == 1);
