@@ -33,9 +33,10 @@ enum weir_change_kind {
     WEIR_CHANGE_REMOVE = 1,
     /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. With
      * WEIR_CAN_CONTROL `states` may name others: a delayed job runs as if it was put at once; one
-     * that is reserved is taken back where its worker is known not to live: a lost run, whose
-     * attempt counts, and which buries it if it was the last. WEIR_EBUSY: its worker lives, or may.
-     * WEIR_ECANCELED: it had a verdict, which is applied. WEIR_ESTATE: a job in another state. */
+     * that is reserved is taken back where its lease has ended, or its worker is known not to live:
+     * a lost run, whose attempt counts, and which buries it if it was the last. WEIR_EBUSY: its
+     * worker lives, or may. WEIR_ECANCELED: it had a verdict, which is applied. WEIR_ESTATE: a job
+     * in another state. */
     WEIR_CHANGE_KICK,
     /** Buries jobs that are delayed or ready. WEIR_ESTATE: a job that is buried already. */
     WEIR_CHANGE_BURY,

@@ -45,6 +45,7 @@ static enum weir_status control(struct weiri_store *store, const struct change_r
     const struct weiri_now asked = {now.wall_ns,
                                     weiri_time_earlier(request->asked_ns, now.lease_ns)};
     bool is_kept = weiri_row_is_kept(store, row);
+    bool has_passed = !is_kept && row->facts.lease_ns <= asked.lease_ns;
     bool is_gone = row->facts.state == WEIR_JOB_RESERVED && !is_kept &&
                    weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
     struct weiri_policy policy;
@@ -54,8 +55,8 @@ static enum weir_status control(struct weiri_store *store, const struct change_r
         change->event == WEIRI_JOB_CANCEL
             ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone,
                                   &policy.record, asked, &effects)
-            : weiri_decide_take_back(row, is_gone, change->is_forced, &policy.record, asked,
-                                     &effects);
+            : weiri_decide_take_back(row, is_gone, change->is_forced || has_passed, &policy.record,
+                                     asked, &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
     return effects.is_canceled ? WEIR_ECANCELED : effects.status;
 }

@@ -280,6 +280,22 @@ TEST(passed_lease, "where the reservation has passed a verdict is applied at onc
     }
 }
 
+TEST(passed_is_taken_back, "where the reservation has passed a kick takes the job back")
+{
+    static const struct weir_change kick = {.kind = WEIR_CHANGE_KICK,
+                                            .states = 1U << WEIR_JOB_RESERVED};
+    const char *id = "1";
+    struct running running = begin(WEIR_VERDICT_RETRY, false);
+    enum weir_status status = WEIR_OK;
+    CHECK_STATUS(weir_broker_change(running.other, &kick, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_EBUSY);
+    pass(WEIR_SECONDS(60));
+    CHECK_STATUS(weir_broker_change(running.other, &kick, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ECANCELED);
+    CHECK_INT(look(running.other).state, ==, WEIR_JOB_READY);
+    end(&running);
+}
+
 /* A store that waits for its turn: the TTR has passed once its transaction has begun. */
 static struct {
     const struct weiri_store *store;
