@@ -280,7 +280,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker,
 struct weir_repair_counts {
     uint64_t jobs;    /**< Jobs that were checked. */
     uint64_t damaged; /**< Of them those in no known state, and those whose bodies are damaged: they
-                           are buried, the second unless a worker has them, or they are archived. */
+                           are buried, the second unless a worker has them, or they are archived.
+                           And those with a number out of bounds (attempts, TTR and the like), which
+                           becomes 0 or its default: they go on. */
     uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */
 };
 

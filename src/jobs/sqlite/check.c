@@ -75,28 +75,26 @@ static void check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
  * has found that the index has exactly these. */
 #define COUNT_OF(is, index)                                                                        \
     "(SELECT count(*) FROM jobs INDEXED BY " index " WHERE " is " AND tube = t.id)"
+#define COUNTS                                                                                     \
+    COUNT_OF("state = 1", "jobs_delayed")                                                          \
+    ", " COUNT_OF(WEIRI_SQL_READY, "jobs_ready") " + " COUNT_OF(                                   \
+        WEIRI_SQL_SUSPECT,                                                                         \
+        "jobs_suspects") ", " COUNT_OF("state = 3", "jobs_reserved") ", " COUNT_OF("state = 4",    \
+                                                                                   "jobs_buried")
 
 static const struct {
     const char *sql;
     void (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
-} contents
-    [] =
-        {
-            {"PRAGMA integrity_check(10)", check_text},
-            {"SELECT printf(iif(ifnull(state, 0) BETWEEN 1 AND 5, 'job %d is in state %d with "
-             "verdict %d', "
-             "'job %d is in no known state (%d)'), id, state, verdict) FROM jobs NOT INDEXED "
-             "WHERE " WEIRI_STATE_UNKNOWN,
-             check_text},
-            {"SELECT printf('the counts of tube %s are not those of its jobs', name) FROM tubes t "
-             "WHERE (delayed, ready, reserved, buried) IS NOT "
-             "(" COUNT_OF("state = 1", "jobs_delayed") ", " COUNT_OF(WEIRI_SQL_READY, "jobs_ready") " + " COUNT_OF(
-                 WEIRI_SQL_SUSPECT,
-                 "jobs_suspects") ", " COUNT_OF("state = 3",
-                                                "jobs_reserved") ", " COUNT_OF("state = 4",
-                                                                               "jobs_buried") ")",
-             check_text},
-            {"SELECT id FROM jobs NOT INDEXED", check_body},
+} contents[] = {
+    {"PRAGMA integrity_check(10)", check_text},
+    {"SELECT printf(iif(ifnull(state, 0) BETWEEN 1 AND 5, "
+     "'job %d is in state %d with verdict %d', 'job %d is in no known state (%d)'), "
+     "id, state, verdict) FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN,
+     check_text},
+    {"SELECT printf('the counts of tube %s are not those of its jobs', name) FROM tubes t "
+     "WHERE (delayed, ready, reserved, buried) IS NOT (" COUNTS ")",
+     check_text},
+    {"SELECT id FROM jobs NOT INDEXED", check_body},
 };
 
 /* Runs one of them; damage in the file ends it, and is told of like its rows. */

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/store.h"
@@ -124,6 +125,42 @@ TEST(state,
         CHECK_STRING(reason + strlen("1 its row was damaged: "), reasons[i]);
         CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
         weir_broker_close(broker);
+    }
+}
+
+TEST(numbers,
+     "a damaged number of one row stops neither its tube nor a repair, and no job runs twice")
+{
+    static const char *const changes[] = {
+        "UPDATE jobs SET attempts_max = -1 WHERE id = 1",
+        "UPDATE jobs SET lost = -7 WHERE id = 1",
+        "UPDATE jobs SET lost = 1 << 40 WHERE id = 1",
+        "UPDATE jobs SET attempts = -1 WHERE id = 1",
+        "UPDATE jobs SET token = -2 WHERE id = 1",
+        "UPDATE jobs SET ttr = 0 WHERE id = 1",
+        "UPDATE jobs SET progress = 101 WHERE id = 1",
+    };
+    for (size_t i = 0; i < 2 * sizeof(changes) / sizeof(changes[0]); i++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        (void)jobs_put(broker, "t", "x", NULL);
+        (void)jobs_put(broker, "t", "x", NULL);
+        weir_broker_close(broker);
+        run(changes[i / 2]);
+        broker = jobs_store_open("jobs.db", &wall);
+        if (i % 2 == 0) {
+            CHECK_INT(repair(broker).damaged, ==, 1);
+            CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
+        }
+        for (int runs = 0; runs < 2; runs++) {
+            struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+            CHECK_INT(job->job.attempts, ==, 1);
+            CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+            jobs_free_one(broker, job);
+        }
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        weir_broker_close(broker);
+        CHECK_INT(unlink("jobs.db"), ==, 0);
+        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     }
 }
 

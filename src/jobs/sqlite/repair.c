@@ -24,6 +24,15 @@ static const char bury[] =
     "printf('there is no state %d', ifnull(state, 0))) "
     "WHERE " WEIRI_STATE_UNKNOWN;
 
+/* What weiri_row_read() refuses besides becomes 0, which is "not known", or the default. A run goes
+ * on, and can be settled: a sign that flipped in a token is put back. */
+static const char mend[] =
+    "UPDATE jobs NOT INDEXED SET attempts = attempts * (attempts >> 32 = 0), "
+    "attempts_max = attempts_max * (attempts_max >> 32 = 0), lost = lost * (lost >> 32 = 0), "
+    "token = iif(token < 0, token & (1 << 62) - 1, token), ttr = iif(ttr > 0, ttr, 60000000000), "
+    "progress = iif(progress BETWEEN 0 AND 100, progress, NULL) WHERE token < 0 OR ttr <= 0 OR "
+    "(attempts | attempts_max | lost) >> 32 <> 0 OR progress NOT BETWEEN 0 AND 100";
+
 static const char recount[] =
     "UPDATE tubes SET (delayed, ready, reserved, buried) = "
     "(SELECT total(state = 1), total(state = 2), total(state = 3), total(state = 4) "
@@ -43,7 +52,7 @@ static void make_anew(struct weiri_connection *connection)
 }
 
 void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_damaged,
-                                 uint64_t *ret_buried)
+                                 uint64_t *ret_damaged)
 {
     if (is_damaged) {
         make_anew(connection);
@@ -51,7 +60,9 @@ void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_da
         weiri_sql_exec(connection, "REINDEX");
     }
     weiri_sql_exec(connection, bury);
-    *ret_buried = (uint64_t)sqlite3_changes(connection->db);
+    *ret_damaged = (uint64_t)sqlite3_changes(connection->db);
+    weiri_sql_exec(connection, mend);
+    *ret_damaged += (uint64_t)sqlite3_changes(connection->db);
     weiri_sql_exec(connection, recount);
 }
 

@@ -11,14 +11,14 @@
     "ifnull(state, 0) NOT BETWEEN 1 AND 5 OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "              \
     "OR (state < 3 AND verdict IS NOT NULL)"
 
-/* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state, and
- * counts the jobs of each tube, in one transaction. Called by the leader, outside of transactions,
- * after a statement found the indexes damaged. Fails where the table is damaged too; the caller
- * rolls back then. Returns a code of SQLite. */
+/* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state,
+ * mends numbers that are none, and counts the jobs of each tube, in one transaction. Called by the
+ * leader, outside of transactions, after a statement found the indexes damaged. Fails where the
+ * table is damaged too; the caller rolls back then. Returns a code of SQLite. */
 int weiri_repair_indexes(struct weiri_connection *connection);
-/* The same inside a transaction. ret_buried: how many jobs were, where it succeeds. is_damaged
+/* The same inside a transaction. ret_damaged: how many were buried or mended. is_damaged
  * false: the old indexes can be read, so that their pages are used again. */
 void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_damaged,
-                                 uint64_t *ret_buried);
+                                 uint64_t *ret_damaged);
 
 #endif

@@ -232,8 +232,7 @@ void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struc
     add_up(to, &effects);
 }
 
-/* Rows are read before the first is written, since a statement must not walk an index that changes.
- */
+/* Rows are read before the first is written: a statement must not walk an index that changes. */
 enum {
     ROWS_MAX = 64
 };

@@ -66,8 +66,7 @@ struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
         }
     }
     if (here.is_there) {
-        /* Before the tube's suspects are looked for: the last one that is let go may be gone then.
-         */
+        /* Before the tube's suspects are looked for: the last that is let go may be gone then. */
         store->suspects_left |= UINT64_C(1) << weiri_store_channel(exchange->tube);
     }
     weiri_mutex_unlock(&store->mutex);

@@ -32,8 +32,7 @@ enum {
     PROMOTE_MAX = 10000
 };
 
-/* Called by SQLite after each commit; as the only hook it also replaces SQLite's own checkpoints.
- */
+/* Called by SQLite after each commit; as the only hook it replaces SQLite's own checkpoints. */
 static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
 {
     (void)db;
