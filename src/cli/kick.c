@@ -152,11 +152,13 @@ static int kick_some(const struct kick *kick, const struct arguments *arguments)
                             .plain = "kick",
                             .done = "kicked",
                             .states = is_delayed ? 1U << WEIR_JOB_DELAYED : IDS_BURIED,
-                            .expected = "a job that is buried or delayed"};
+                            .expected = "a job that is buried or delayed",
+                            .left = "are for a later time than that, and stay"};
     if (kick->retries) {
         filter->state = filter->state == 0 ? WEIR_JOB_DELAYED : filter->state;
         filter->attempts_min = filter->attempts_min == 0 ? 1 : filter->attempts_min;
         matching.until_ns = matching.yes ? 0 : moment_now() + RETRY_MOST;
+        verb.expected = "a job that is delayed";
         verb.left = "are for more than a day from now, and stay; --yes runs them too";
     }
     int code = matching_check_state(&matching, &verb);

@@ -76,6 +76,7 @@ struct pass {
     uint64_t count;         /* Jobs that match, or were changed; also: */
     uint64_t asked;         /* asked to end */
     uint64_t left;          /* Jobs that were left: for a later time, or reserved. */
+    int64_t until_ns;       /* Those for a later time are left; 0: none are. */
     int64_t latest_ns;      /* Of the run times of those that match. */
     struct signals signals; /* Of a pass that changes jobs. */
     bool is_interrupted;
@@ -112,7 +113,7 @@ static void flush(struct pass *pass)
         bool is_asked = status == WEIR_ECANCELED && pass->change.kind == WEIR_CHANGE_CANCEL;
         pass->asked += is_asked;
         pass->count += status == WEIR_OK || (status == WEIR_ECANCELED && !is_asked);
-        pass->left += status == WEIR_EBUSY;
+        pass->left += status == WEIR_EBUSY && is_wanted(pass, WEIR_JOB_RESERVED);
         free(pass->ids[i]);
     }
     pass->held = 0;
@@ -129,7 +130,7 @@ static int take(const struct weir_job *job, void *arg)
     if (!is_wanted(pass, job->state)) {
         return 0;
     }
-    if (pass->matching->until_ns != 0 && job->run_at_ns > pass->matching->until_ns) {
+    if (pass->until_ns != 0 && job->run_at_ns > pass->until_ns) {
         pass->left++;
         return 0;
     }
@@ -280,6 +281,7 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
     struct weir_tube_counts counts = {.tube = ""};
     struct pass pass = {
         .matching = matching, .verb = verb, .change = verb->change, .broker = broker};
+    pass.until_ns = matching->until_ns;
     const char *tube = matching->filter.tube;
     pass.title = quote(tube != NULL ? tube : "all tubes");
     enum weir_status status =
@@ -302,6 +304,7 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
         pass.only_counts = false;
         pass.count = 0;
         pass.left = 0;
+        pass.until_ns = asks && matching->asks_of_time ? pass.latest_ns : pass.until_ns;
         status = walk(&pass, &counts);
     }
     bool printed = print_count(&pass, json);

@@ -91,6 +91,30 @@ TEST(delayed_asks, "all delayed jobs are kicked after a question with their numb
     check_out(WORDS("kick", "--state", "delayed", "--yes", "t"), "kicked 1 job\n", "");
 }
 
+TEST(delayed_later, "a job that is put after the question for a later time than was told stays")
+{
+    static const char *const argv[] = {"weir", "kick", "--state", "delayed", "t", NULL};
+    program_init();
+    WEIR(0, "put", "--delay", "1h", "t", "x");
+    WEIR(0, "put", "--delay", "2h", "t", "x");
+    struct terminal terminal;
+    pid_t pid = start_on_terminal(&terminal, TERMINAL_ALL, argv);
+    char *text = calloc(TEXT_MAX + 1, 1);
+    CHECK(text != NULL);
+    read_terminal(&terminal, text, "[y/N] ");
+    WEIR(0, "put", "--delay", "300d", "t", "x");
+    CHECK_INT(write(terminal.ours, "y\n", 2), ==, 2);
+    read_terminal(&terminal, text, NULL);
+    CHECK_INT(end_on_terminal(&terminal, pid), ==, 0);
+    CHECK(strstr(text, "\"t\": 1 are for a later time than that, and stay") != NULL);
+    free(text);
+    CHECK_INT(program_count("t", "ready"), ==, 2);
+    CHECK_INT(program_count("t", "delayed"), ==, 1);
+    struct ended ended = WEIR_EXPECT(64, "kick", "--retries", "--state", "buried", "t");
+    CHECK(strstr(ended.err, "\"buried\": expected a job that is delayed\n") != NULL);
+    ended_free(&ended);
+}
+
 TEST(rate, "a rate spreads the run times, which why tells, and the first one runs now")
 {
     program_init();
