@@ -22,7 +22,7 @@ WEIR_BEGIN_DECLS
     X(SCHEDULES, "schedules")                                                                      \
     X(POLICIES, "policies of tubes")                                                               \
     X(TRANSACTIONS, "transactions of the program")                                                 \
-    X(LIST, "list of jobs: a peek shows the first of each state")                                  \
+    X(LIST, "list of jobs: a peek, `weir ls --next`, shows the first of each state")               \
     X(RESERVED, "view of reserved jobs")                                                           \
     X(MOVE_IDS, "change of a job's tube")                                                          \
     X(ATTEMPTS, "attempts of jobs")                                                                \

@@ -22,8 +22,8 @@ enum operands {
 
 static enum operands operands_of(const struct command *command)
 {
-    return strstr(command->operands, "TUBE") != NULL     ? OPERANDS_TUBES
-           : strncmp(command->operands, "ID", 2) == 0    ? OPERANDS_IDS
+    return strncmp(command->operands, "ID", 2) == 0      ? OPERANDS_IDS
+           : strstr(command->operands, "TUBE") != NULL   ? OPERANDS_TUBES
            : strcmp(command->operands, "[COMMAND]") == 0 ? OPERANDS_COMMANDS
                                                          : OPERANDS_OTHER;
 }

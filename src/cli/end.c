@@ -41,7 +41,7 @@ static const struct poptOption cancel_options[] = {
     OPTION_FLAG("remove", '\0', OPTION_REMOVE, "Delete it for good"),
     OPTION_FLAG("retry", '\0', OPTION_RETRY, "Run it again, as after a run that failed"),
     OPTION_VALUE("reason", '\0', OPTION_REASON,
-                 "Why, as `weir peek` shows it (default: canceled by USER at TIME)", "TEXT"),
+                 "Why, as `weir ls` shows it (default: canceled by USER at TIME)", "TEXT"),
     OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job"),
     POPT_TABLEEND,
 };
@@ -55,13 +55,12 @@ struct end {
 /* Of two verdicts none is meant more than the other. */
 static int set_verdict(struct weir_change *change, const char *name, enum weir_verdict verdict)
 {
-    bool is_second = change->verdict != 0 && change->verdict != verdict;
+    if (change->verdict != 0 && change->verdict != verdict) {
+        return report(EX_USAGE,
+                      "%s: a second verdict; expected one of --bury, --remove and --retry", name);
+    }
     change->verdict = verdict;
-    return is_second ? report(EX_USAGE,
-                              "%s: a second verdict; expected one of --bury, --remove "
-                              "and --retry",
-                              name)
-                     : EX_OK;
+    return EX_OK;
 }
 
 static int set_option(int option, const char *name, const char *text, void *arg)
@@ -122,8 +121,7 @@ static int run_cancel(const struct command *command, int argc, char **argv)
     timestamp_write(moment_now(), time);
     (void)snprintf(reason, sizeof(reason), "canceled by %.60s at %s",
                    user != NULL ? user->pw_name : "?", time);
-    struct end end = {.verb = {.change = {.kind = WEIR_CHANGE_CANCEL, .reason = reason}},
-                      .matching = {.filter = {0}}};
+    struct end end = {.verb = {.change = {.kind = WEIR_CHANGE_CANCEL, .reason = reason}}};
     return arguments_run(command, argc, argv, set_option, act_on_verdict, &end);
 }
 
@@ -144,8 +142,7 @@ const struct command command_rm = {
                                     .states = IDS_AT_REST | IDS_ARCHIVED,
                                     .expected = "a job that is delayed, ready, buried or archived",
                                     .busy = "; `weir cancel --remove` ends its run",
-                                    .asks = true},
-                           .matching = {.filter = {0}}},
+                                    .asks = true}},
 };
 
 const struct command command_bury = {
@@ -163,8 +160,7 @@ const struct command command_bury = {
                                .done = "buried",
                                .states = IDS_WAITING,
                                .expected = "a job that is delayed or ready",
-                               .busy = "; `weir cancel` ends its run"},
-                      .matching = {.filter = {0}}},
+                               .busy = "; `weir cancel` ends its run"}},
 };
 
 const struct command command_cancel = {

@@ -63,7 +63,9 @@ static int tell_left(const struct ids_verb *verb, weir_broker *broker, const cha
                         verb->busy != NULL && weir_broker_can(broker, WEIR_CAN_CONTROL) ? verb->busy
                                                                                         : "")
                : report(EX_DATAERR, "%s: is %s; expected %s", quote(id).text,
-                        is_known ? weir_job_state_name(why.state) : "in another state",
+                        !is_known                        ? "in another state"
+                        : why.state == WEIR_JOB_ARCHIVED ? "done, and archived"
+                                                         : weir_job_state_name(why.state),
                         verb->expected);
 }
 
@@ -106,13 +108,14 @@ static int change(weir_broker *broker, const struct arguments *arguments,
     for (size_t i = 0; i < arguments->count && printed; i++) {
         const char *id = arguments->operands[i];
         struct ids_verb shown = *verb;
+        shown.expected = can_control || !verb->takes_back ? verb->expected : "a job that is buried";
         if (statuses[i] == WEIR_EBUSY && verb->takes_back && can_control) {
             statuses[i] = take_back(verb, broker, id, &error);
             shown.done = "took back";
         }
         printed = print_result(&shown, id, statuses[i], json);
         if (statuses[i] != WEIR_OK && statuses[i] != WEIR_ECANCELED) {
-            int left = tell_left(verb, broker, id, statuses[i], &error);
+            int left = tell_left(&shown, broker, id, statuses[i], &error);
             error.text[0] = statuses[i] == WEIR_EUNKNOWN ? '\0' : error.text[0]; /* of the first */
             code = code == EX_OK ? left : code;
         }

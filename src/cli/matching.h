@@ -22,8 +22,7 @@ enum matching_option {
 
 /* Their rows of a table of options. */
 #define MATCHING_FILTERS                                                                           \
-    OPTION_VALUE("state", 's', MATCHING_STATE, "In this state: delayed, ready or buried",          \
-                 "STATE"),                                                                         \
+    OPTION_VALUE("state", 's', MATCHING_STATE, "In this state, of those that it is for", "STATE"), \
         OPTION_VALUE("text", 't', MATCHING_TEXT, "With this text in body or reason", "TEXT"),      \
         OPTION_VALUE("attempts", '\0', MATCHING_ATTEMPTS, "With at least so many attempts", "N"),  \
         OPTION_VALUE("older", '\0', MATCHING_OLDER, "Put so long ago", "DURATION"),                \

@@ -54,7 +54,7 @@ TEST(ended, "an archived job has ended: it is left, and its state is told")
     WEIR(0, "put", "t", "x");
     WEIR(0, "work", "-e", "t", "--", "true");
     struct ended ended = WEIR_EXPECT(65, "cancel", "1");
-    CHECK(strstr(ended.err, "\"1\": is archived; ") != NULL);
+    CHECK(strstr(ended.err, "\"1\": is done, and archived; ") != NULL);
     ended_free(&ended);
     CHECK_INT(program_count("t", "done"), ==, 1);
 }

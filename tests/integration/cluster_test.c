@@ -73,7 +73,12 @@ TEST(commands, "put, rm, work, kick and ls --next on a cluster do what they do o
     WEIR(69, "kick", "--retries", "t");
     WEIR(69, "kick", "--dead");
     char *aside = put(WORDS("put", "--delay", "1h", "t", "aside"));
-    WEIR(69, "ls", "t");
+    ended = WEIR_EXPECT(65, "kick", aside);
+    CHECK(strstr(ended.err, "is delayed; expected a job that is buried\n") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(69, "ls", "t");
+    CHECK(strstr(ended.err, "weir ls --next") != NULL);
+    ended_free(&ended);
     ended = WEIR_EXPECT(0, "why", aside);
     CHECK(strstr(ended.out, " is delayed: its time has not come; it can start at 20") != NULL);
     ended_free(&ended);

@@ -40,6 +40,7 @@ expect 'bash, flags' '--json' "$(offer weir stats --js)"
 expect 'bash, tubes' 'images/large mail' "$(offer weir work '')"
 expect 'bash, a tube' 'mail' "$(offer weir stats ma)"
 expect 'bash, ids' '1 2' "$(offer weir why '')"
+expect 'bash, ids of cancel' '1 2' "$(offer weir cancel '')"
 expect 'bash, help' 'repair resume rm run' "$(offer weir help r)"
 expect 'bash, nothing' '' "$(offer weir serve x)"
 
