@@ -460,6 +460,43 @@ TEST(taken_back, "a job of a worker that does not live is taken back at once, as
     weir_broker_close(broker);
 }
 
+static void take_back_three(weir_broker *broker, const char *const ids[3],
+                            enum weir_status ret_statuses[3])
+{
+    const struct weiri_change change = {.event = WEIRI_JOB_KICK,
+                                        .states = 1U << WEIR_JOB_RESERVED,
+                                        .ids = ids,
+                                        .count = 3,
+                                        .statuses = ret_statuses};
+    CHECK_STATUS(broker->ops->change(broker->store, &change, NULL), WEIR_OK);
+}
+
+TEST(each_worker, "one call asks for each job whether its own worker lives, in any order")
+{
+    static const char *const living_between[] = {"1", "5", "2"};
+    static const char *const living_first[] = {"5", "3", "4"};
+    static const char *const tubes[] = {"a", "b", "c", "d"};
+    enum weir_status statuses[3];
+    guard = -1;
+    for (size_t i = 0; i < 4; i++) {
+        die_with_job(tubes[i]);
+    }
+    weir_broker *broker = open_store();
+    (void)jobs_put(broker, "e", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "e");
+    take_back_three(broker, living_between, statuses);
+    CHECK_STATUS(statuses[0], WEIR_OK);
+    CHECK_STATUS(statuses[1], WEIR_EBUSY);
+    CHECK_STATUS(statuses[2], WEIR_OK);
+    take_back_three(broker, living_first, statuses);
+    CHECK_STATUS(statuses[0], WEIR_EBUSY);
+    CHECK_STATUS(statuses[1], WEIR_OK);
+    CHECK_STATUS(statuses[2], WEIR_OK);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
 TEST(kept_from_the_living,
      "a job of a worker that lives, or may, is taken back by force alone, and "
      "its worker is told")
