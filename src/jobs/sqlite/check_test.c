@@ -183,8 +183,8 @@ static int keep_state(const struct weir_finding *finding, void *arg)
 TEST(state, "a job in no known state is told of, whether or not an index has it still")
 {
     static const char *const changes[] = {JOBS_FLIP_STATE,
-                                          "UPDATE jobs SET state = 10 WHERE id = 1; "
-                                          "UPDATE tubes SET ready = 0 WHERE name = 't'",
+                                          ("UPDATE jobs SET state = 10 WHERE id = 1; "
+                                           "UPDATE tubes SET ready = 0 WHERE name = 't'"),
                                           "UPDATE jobs SET verdict = 1 WHERE id = 1"};
     for (size_t i = 0; i < 3; i++) {
         char path[16];

@@ -66,8 +66,10 @@ void weiri_worker_space(char space[WEIRI_SPACE_SIZE])
     char pid[WEIRI_SPACE_SIZE / 2] = "";
     char time[WEIRI_SPACE_SIZE / 2] = ""; /* none before Linux 5.6 */
     (void)!readlink("/proc/self/ns/time", time, sizeof(time) - 1);
-    bool is_known = readlink("/proc/self/ns/pid", pid, sizeof(pid) - 1) > 0;
-    (void)snprintf(space, WEIRI_SPACE_SIZE, is_known ? "%s %s" : "", pid, time);
+    space[0] = '\0';
+    if (readlink("/proc/self/ns/pid", pid, sizeof(pid) - 1) > 0) {
+        (void)snprintf(space, WEIRI_SPACE_SIZE, "%s %s", pid, time);
+    }
 }
 
 int64_t weiri_worker_enter(struct weiri_store *store)
