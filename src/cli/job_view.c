@@ -31,7 +31,10 @@ static bool add_row(const struct job_view *view, const struct weir_job *job)
     char run_at[TIMESTAMP_SIZE];
     char ttr[32];
     char size[24];
-    char *reason = text_escape(job->reason, strlen(job->reason));
+    char gone[64];
+    (void)snprintf(gone, sizeof(gone), "process %" PRId64 " does not live", job->owner);
+    const char *why = job->owner_life == 2 ? gone : job->reason;
+    char *reason = text_escape(why, strlen(why));
     char *body = view->body ? text_escape(job->body, job->body_size) : NULL;
     (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
     (void)snprintf(attempts, sizeof(attempts), "%" PRIu32, job->attempts);
@@ -68,10 +71,7 @@ int job_view_show(struct job_view *view, const struct weir_job *job)
 
 int job_view_print(struct job_view *view)
 {
-    if (view->failed) {
-        return table_refuse();
-    }
-    return view->json ? EX_OK : table_print(view->table);
+    return view->failed ? table_refuse() : view->json ? EX_OK : table_print(view->table);
 }
 
 int read_state(const char *name, const char *text, enum weir_job_state *ret_state)

@@ -226,6 +226,7 @@ TEST(dead,
     ended_free(&ended);
     /* Its guard ends after the last program. */
     WAIT_UNTIL(says(WORDS("ls", "--json", "--id", "1"), "\"process_lives\":false"));
+    CHECK(says(WORDS("ls", "--state", "reserved", "t"), " does not live\n"));
     check_out(WORDS("kick", "--dead", "t"), "took back 50 jobs\n", "");
     CHECK_INT(program_count("t", "ready"), ==, 50);
     CHECK(says(WORDS("log", "1"), "does not live"));
