@@ -25,7 +25,7 @@ elif [ "$WEIR_ATTEMPT" -le 2 ]; then
 fi
 END
 
-for worker in 1 2 3 4 5; do
+for _ in 1 2 3 4 5; do
     weir work -j 4 --attempts 4 --until-empty mail -- sh handler >output 2>&1 || true
 done
 weir stats mail
