@@ -126,7 +126,9 @@ static struct running begin(enum weir_verdict verdict, bool has_put)
 
 static void end(struct running *running)
 {
-    jobs_free_one(running->broker, running->job);
+    if (running->job != NULL) { /* its broker has not ended */
+        jobs_free_one(running->broker, running->job);
+    }
     weir_broker_close(running->other);
     weir_broker_close(running->broker);
 }
