@@ -99,6 +99,13 @@ static void cancel(int number)
     atomic_fetch_add(&front.word, 1);
 }
 
+static void start(struct scene *scene, weir_handler_fn *handler)
+{
+    struct weir_consumer_options options = scene_options_of(scene, handler);
+    options.flags = 0;
+    scene_start(scene, &options);
+}
+
 /* Waits until the word was read so often since. */
 static void wait_readings(int count)
 {
@@ -129,9 +136,7 @@ TEST(asked, "a hung job of a full consumer is asked to end without a renewal tha
     open_scene(&scene);
     put(&scene);
     put(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, sleep_first);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, sleep_first);
     scene_wait_inside(&scene);
     cancel(1);
     wait_outcome(&scene, WEIR_RUN_DONE); /* the other one has its slot */
@@ -183,9 +188,7 @@ TEST(asked_while_ending, "and of one that ends, and lets its jobs end")
     struct scene scene;
     open_scene(&scene);
     put(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, sleep_first);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, sleep_first);
     scene_wait_inside(&scene);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_DRAIN, 0, NULL), WEIR_OK);
     cancel(1);
@@ -207,9 +210,7 @@ TEST(renewed_meanwhile, "one that was asked to end, and does not, keeps its rese
     struct scene scene;
     open_scene(&scene);
     put(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, ignore_context);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, ignore_context);
     scene_wait_inside(&scene);
     cancel(1);
     weiri_mutex_lock(&scene.mutex);
@@ -276,9 +277,7 @@ TEST(asked_before_list,
     open_scene(&scene);
     put(&scene);
     put(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, hold_first);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, hold_first);
     scene_wait_inside(&scene);
     atomic_store(&front.is_late, true);
     scene_let_go(&scene);
@@ -292,9 +291,7 @@ TEST(failed_renewal, "a renewal for it that fails is made again")
     struct scene scene;
     open_scene(&scene);
     put(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, sleep_first);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, sleep_first);
     scene_wait_inside(&scene);
     atomic_store(&front.failures, 3);
     cancel(1);
@@ -308,9 +305,7 @@ TEST(no_write_without_cancel, "while nobody cancels the word is read, and nothin
     struct scene scene;
     open_scene(&scene);
     put(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, scene_hold);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, scene_hold);
     scene_wait_inside(&scene);
     wait_readings(1);
     int exchanges = atomic_load(&front.exchanges);
@@ -329,9 +324,7 @@ TEST(no_readings_without_jobs, "a consumer that has no job does not read it")
 {
     struct scene scene;
     open_scene(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-    options.flags = 0;
-    scene_start(&scene, &options);
+    start(&scene, scene_count_run);
     bool is_waiting = false;
     while (!is_waiting) {
         weiri_mutex_lock(&scene.consumer->mutex);

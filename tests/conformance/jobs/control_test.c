@@ -270,6 +270,29 @@ _Noreturn static void work_until_killed(struct place *place, int channel, uint32
     _exit(1);
 }
 
+/* Opens the place, with a worker in a child. Its runs write to channel[1]. */
+static pid_t start_worker(struct place *place, enum place_kind kind, uint32_t workers,
+                          int channel[2])
+{
+    CHECK(pipe(channel) == 0);
+    place_start(place, kind, "");
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        work_until_killed(place, channel[1], workers);
+    }
+    place->broker = place_broker(place);
+    return child;
+}
+
+/* Puts a job, and waits until the child runs it. */
+static void put_to_child(struct place *place, const int channel[2], struct weir_job_id *ret_id)
+{
+    char byte;
+    place_put(place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, ret_id);
+    CHECK(read(channel[0], &byte, 1) == 1);
+}
+
 TEST_BROKERS(takes_back, "a job is taken back from a worker that is killed long before its lease "
                          "ends, and from no living one")
 {
@@ -280,21 +303,12 @@ TEST_BROKERS(takes_back, "a job is taken back from a worker that is killed long 
     struct shown shown;
     int channel[2];
     int status;
-    char byte;
     if (kind == ON_CLUSTER) { /* it refuses such kicks */
         (void)open_control(&place, kind);
         return;
     }
-    CHECK(pipe(channel) == 0);
-    place_start(&place, kind, "");
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        work_until_killed(&place, channel[1], 1);
-    }
-    place.broker = place_broker(&place);
-    place_put(&place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, &id);
-    CHECK(read(channel[0], &byte, 1) == 1);
+    pid_t child = start_worker(&place, kind, 1, channel);
+    put_to_child(&place, channel, &id);
     if (weir_broker_can(place.broker, WEIR_CAN_CONTROL)) {
         CHECK_STATUS(kick(&place, &id, reserved, 0), WEIR_EBUSY);
         CHECK_INT(state_of(&place, &id, &shown), ==, WEIR_JOB_RESERVED);
@@ -348,22 +362,13 @@ TEST_BROKERS(one_suspect, "of two jobs that were lost with their worker one begi
     struct weir_job_id ids[2];
     int channel[2];
     int status;
-    char bytes[2];
     if (kind == ON_CLUSTER) { /* it has no such jobs */
         (void)open_control(&place, kind);
         return;
     }
-    CHECK(pipe(channel) == 0);
-    place_start(&place, kind, "");
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        work_until_killed(&place, channel[1], 2);
-    }
-    place.broker = place_broker(&place);
+    pid_t child = start_worker(&place, kind, 2, channel);
     for (int i = 0; i < 2; i++) {
-        place_put(&place, "job", &(struct weir_put_options){.ttr_ns = HOUR}, &ids[i]);
-        CHECK(read(channel[0], &bytes[i], 1) == 1);
+        put_to_child(&place, channel, &ids[i]);
     }
     CHECK(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
     struct beside beside = {.place = &place};
