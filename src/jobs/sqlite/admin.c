@@ -44,7 +44,7 @@ static enum weir_status control(struct weiri_store *store, const struct change_r
     const struct weiri_change *change = request->change;
     const struct weiri_now asked = {now.wall_ns,
                                     weiri_time_earlier(request->asked_ns, now.lease_ns)};
-    bool is_kept = weiri_row_is_kept(store, row);
+    bool is_kept = row->facts.state == WEIR_JOB_RESERVED && weiri_row_is_kept(store, row);
     bool has_passed = !is_kept && row->facts.lease_ns <= asked.lease_ns;
     bool is_gone = row->facts.state == WEIR_JOB_RESERVED && !is_kept &&
                    weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
