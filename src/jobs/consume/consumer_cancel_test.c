@@ -124,6 +124,18 @@ static void wait_outcome(struct scene *scene, enum weir_run_outcome outcome)
     weiri_mutex_unlock(&scene->mutex);
 }
 
+/* Waits until a job that was cancelled was ended, or given back since it had not begun. */
+static void wait_cancel(struct scene *scene)
+{
+    bool has_ended = false;
+    while (!has_ended && atomic_load(&front.returns) == 0) {
+        weiri_mutex_lock(&scene->mutex);
+        has_ended = scene->outcomes[WEIR_RUN_CANCELED] > 0;
+        weiri_mutex_unlock(&scene->mutex);
+        (void)poll(NULL, 0, 1);
+    }
+}
+
 /* The first run sleeps until its context ends; all others are done. */
 static int sleep_first(weir_context *context, const struct weir_job *job, void *arg)
 {
@@ -281,7 +293,7 @@ TEST(asked_before_list,
     scene_wait_inside(&scene);
     atomic_store(&front.is_late, true);
     scene_let_go(&scene);
-    wait_outcome(&scene, WEIR_RUN_CANCELED);
+    wait_cancel(&scene);
     CHECK(atomic_load(&front.is_waited));
     scene_close(&scene);
 }
