@@ -207,10 +207,11 @@ static void do_decide_any(void)
 
 static void trim(int tube)
 {
-    int64_t ended_ns;
+    const struct weir_tube_policy *policy = &record_of(tube)->policy;
+    int64_t ended_ns = weiri_archive_until(policy, world.backend.now.wall_ns);
     uint64_t archived = (uint64_t)world.backend.tubes[tube].counts[WEIR_JOB_ARCHIVED];
-    uint64_t surplus = weiri_archive_surplus(&record_of(tube)->policy, archived,
-                                             world.backend.now.wall_ns, &ended_ns);
+    uint64_t most = policy->archive_count;
+    uint64_t surplus = most > 0 && archived > most ? archived - most : 0;
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
     ref_trim(&world.reference, tube);
     for (;;) {

@@ -164,7 +164,7 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
  * follows it: what would end the job, or bury it, has it run again as the put asked, and what
  * brings it back brings it back not before the put's time. A verdict decides on all ends but
  * success. WEIR_ELEASELOST: the job has another reservation, or none. A row that is
- * WEIR_JOB_ARCHIVED then may be one too many: weiri_archive_surplus(). */
+ * WEIR_JOB_ARCHIVED then may be one more than the policy keeps. */
 enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
                                      const struct weiri_settlement *settlement,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
@@ -277,9 +277,7 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
                                  const struct weiri_tube_record *tube, struct weiri_now now,
                                  int64_t *ret_next_in_ns, bool *ret_is_empty);
 
-/* Of so many archived jobs, how many of the oldest are too many by number. Those are too many by
- * age that ended at *ret_ended_ns or before. */
-uint64_t weiri_archive_surplus(const struct weir_tube_policy *policy, uint64_t archived,
-                               int64_t now_ns, int64_t *ret_ended_ns);
+/* Archived jobs that ended then, or before, are kept no longer. */
+int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns);
 
 #endif

@@ -90,13 +90,9 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
     return WEIR_OK;
 }
 
-uint64_t weiri_archive_surplus(const struct weir_tube_policy *policy, uint64_t archived,
-                               int64_t now_ns, int64_t *ret_ended_ns)
+int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns)
 {
-    uint64_t most = policy->archive_count;
-    *ret_ended_ns = policy->archive_ns == 0 ? INT64_MAX
-                    : policy->archive_ns == WEIR_FOREVER
-                        ? INT64_MIN
-                        : weiri_time_sub(now_ns, policy->archive_ns);
-    return most > 0 && archived > most ? archived - most : 0;
+    return policy->archive_ns == 0              ? INT64_MAX
+           : policy->archive_ns == WEIR_FOREVER ? INT64_MIN
+                                                : weiri_time_sub(now_ns, policy->archive_ns);
 }

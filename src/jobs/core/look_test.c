@@ -216,24 +216,14 @@ TEST(left_is_no_damage,
     CHECK_INT(next, ==, 10);
 }
 
-TEST(surplus, "archived jobs are too many by number, and too old by age")
+TEST(archive_until, "archived jobs are kept for a time, for ever, or not at all")
 {
     static const struct {
         int64_t archive_ns;
-        uint64_t count;
-        uint64_t archived;
-        uint64_t surplus;
         int64_t ended_ns;
-    } rows[] = {
-        {10, 3, 5, 2, WALL - 10},           {10, 3, 3, 0, WALL - 10}, {10, 0, 5, 0, WALL - 10},
-        {WEIR_FOREVER, 3, 4, 1, INT64_MIN}, {0, 0, 5, 0, INT64_MAX},
-    };
+    } rows[] = {{10, WALL - 10}, {WEIR_FOREVER, INT64_MIN}, {0, INT64_MAX}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct weir_tube_policy policy = {.archive_ns = rows[i].archive_ns,
-                                                .archive_count = rows[i].count};
-        int64_t ended = 0;
-        CHECK_INT(weiri_archive_surplus(&policy, rows[i].archived, WALL, &ended), ==,
-                  rows[i].surplus);
-        CHECK_INT(ended, ==, rows[i].ended_ns);
+        const struct weir_tube_policy policy = {.archive_ns = rows[i].archive_ns};
+        CHECK_INT(weiri_archive_until(&policy, WALL), ==, rows[i].ended_ns);
     }
 }

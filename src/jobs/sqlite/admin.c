@@ -48,15 +48,15 @@ static enum weir_status control(struct weiri_store *store, const struct change_r
     bool has_passed = !is_kept && row->facts.lease_ns <= asked.lease_ns;
     bool is_gone = row->facts.state == WEIR_JOB_RESERVED && !is_kept &&
                    weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
-    struct weiri_policy policy;
+    struct weiri_tube_record record;
     struct weiri_effects effects;
-    weiri_policy_find(&store->writer, row->tube, &policy);
+    weiri_tube_read(&store->writer, row->tube, &record);
     enum weiri_write write =
         change->event == WEIRI_JOB_CANCEL
-            ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone,
-                                  &policy.record, asked, &effects)
-            : weiri_decide_take_back(row, is_gone, change->is_forced || has_passed, &policy.record,
-                                     asked, &effects);
+            ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone, &record,
+                                  asked, &effects)
+            : weiri_decide_take_back(row, is_gone, change->is_forced || has_passed, &record, asked,
+                                     &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
     return effects.is_canceled ? WEIR_ECANCELED : effects.status;
 }
@@ -78,7 +78,7 @@ static enum weir_status kick_one(struct weiri_store *store, uint32_t states, int
     struct weiri_effects effects;
     bool is_at_once = row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns;
     if (is_at_once && (tally->tube != row->tube || tally->last_ns == 0)) {
-        record.last_ns = weiri_tube_last(store, row->tube);
+        weiri_tube_read(&store->writer, row->tube, &record);
     }
     enum weiri_write write = weiri_decide_kick(row, states, slot_ns, &record, now, &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
@@ -190,11 +190,8 @@ static void run_pause(struct weiri_store *store, struct weiri_edit_request *requ
         return;
     }
     int64_t until = weiri_time_add(weiri_store_now(store), edit->pause_ns);
-    if (edit->pause_ns == 0) {
-        weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, WEIRI_VALUES(tube));
-    } else {
-        weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
-    }
+    weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE,
+                  WEIRI_VALUES(tube, edit->pause_ns == 0 ? 0 : until));
     /* Consumers look again, and find jobs, or when to look next. */
     weiri_write_notify(store, edit->name, false);
 }

@@ -24,16 +24,16 @@ static void settle_row(struct weiri_store *store, struct weiri_tally *tally,
                        struct weiri_settlement *settlement, struct weiri_job_row *row,
                        struct weiri_now now)
 {
-    struct weiri_policy policy = {.is_changed = false};
+    struct weiri_tube_record record = {.last_ns = 0};
     struct weiri_effects effects;
     if (weiri_settle_asks_policy(settlement)) {
-        weiri_policy_find(&store->writer, row->tube, &policy);
+        weiri_tube_read(&store->writer, row->tube, &record);
     }
-    enum weiri_write write = weiri_decide_settle(row, settlement, &policy.record, now, &effects);
+    enum weiri_write write = weiri_decide_settle(row, settlement, &record, now, &effects);
     settlement->status = effects.is_canceled ? WEIR_ECANCELED : effects.status;
     weiri_row_write(store, tally, row, write, &effects, now);
     if (effects.to == WEIR_JOB_ARCHIVED) {
-        (void)weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now);
+        (void)weiri_policy_trim(store, tally, row->tube, &record.policy, TRIM_JOBS, now);
     }
 }
 
@@ -108,8 +108,7 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
                     struct weiri_tally *tally, struct weiri_now now)
 {
     struct weiri_exchange *exchange = request->exchange;
-    struct weiri_policy policy;
-    struct weiri_tube_record *record = &policy.record;
+    struct weiri_tube_record record;
     struct weiri_connection *writer = &store->writer;
     int64_t suspect_in_ns = 0;
     int64_t tube;
@@ -121,24 +120,18 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     if (exchange->wanted == 0) {
         return;
     }
-    weiri_policy_find(writer, tube, &policy);
-    record->paused_until_ns = weiri_tube_pause(writer, tube, now.wall_ns);
+    weiri_tube_read(writer, tube, &record);
     request->has_more =
-        request->has_more || promote(store, tally, tube, record, exchange->attempts_max, now,
+        request->has_more || promote(store, tally, tube, &record, exchange->attempts_max, now,
                                      weiri_time_earlier(request->asked_ns, now.lease_ns));
-    if (record->paused_until_ns == 0 && !request->has_more) {
+    if (record.paused_until_ns <= now.wall_ns && !request->has_more) {
         request->has_more =
-            weiri_reserve(store, exchange, tally, tube, &policy, now, &suspect_in_ns);
+            weiri_reserve(store, exchange, tally, tube, &record, now, &suspect_in_ns);
         exchange->next_in_ns = request->has_more ? 0 : exchange->next_in_ns;
-    }
-    if (policy.is_changed) {
-        weiri_sql_run(
-            writer, WEIRI_SQL_NOTE_POLICY,
-            WEIRI_VALUES(tube, (int64_t)policy.counts.buried, (int64_t)policy.counts.dropped));
     }
     weiri_tally_flush(store, tally);
     if (!request->has_more && exchange->reserved_count < exchange->wanted) {
-        find_next_time(store, exchange, tube, record, suspect_in_ns);
+        find_next_time(store, exchange, tube, &record, suspect_in_ns);
     }
 }
 

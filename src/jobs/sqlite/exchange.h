@@ -7,20 +7,10 @@
 
 /* The parts of an exchange, inside its transaction. */
 
-struct weiri_policy {
-    struct weiri_tube_record record; /* the policy alone, zero where the tube has none */
-    struct weir_tube_policy_counts counts;
-    bool is_changed; /* to be saved: the counts of late jobs */
-};
-
-/* Reads the policy of a tube. */
-void weiri_policy_find(struct weiri_connection *connection, int64_t tube,
-                       struct weiri_policy *ret_policy);
-
-/* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
- * kept no longer. Returns their number. */
+/* Deletes up to limit of a tube's archived jobs, which its policy keeps no longer. Returns their
+ * number. */
 size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                         size_t limit, struct weiri_now now);
+                         const struct weir_tube_policy *policy, size_t limit, struct weiri_now now);
 
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
  * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
@@ -28,7 +18,7 @@ size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, i
  * ret_suspect_in_ns: one is left, and may begin then; 0: none is. true: others may be ready; the
  * transaction has changed enough. */
 bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
-                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
+                   struct weiri_tally *tally, int64_t tube, const struct weiri_tube_record *record,
                    struct weiri_now now, int64_t *ret_suspect_in_ns);
 
 /* Keeps a reservation, until weiri_store_let_go(). */

@@ -12,7 +12,7 @@
 
 /* Reads one tube. Delayed jobs that are due count as ready, even if no consumer has made them
  * ready in the store. */
-static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bool has_pauses,
+static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
                       struct weir_tube_counts *ret_counts)
 {
     const char *name = (const char *)sqlite3_column_text(statement, 1);
@@ -23,6 +23,7 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bo
         is_sound = is_sound && numbers[i] >= 0;
     }
     int64_t due = numbers[8];
+    int64_t paused_until_ns = sqlite3_column_int64(statement, 0);
     int64_t due_since_ns = sqlite3_column_int64(statement, 11);
     int64_t since_ns = sqlite3_column_int64(statement, 12);
     if (name == NULL || !is_sound || numbers[0] < due) {
@@ -39,12 +40,9 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bo
         .retried = (uint64_t)numbers[6],
         .expired = (uint64_t)numbers[7],
         .ready_since_ns =
-            due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns};
+            due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns,
+        .paused_until_ns = paused_until_ns > reading->now_ns ? paused_until_ns : 0};
     memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
-    if (has_pauses) {
-        ret_counts->paused_until_ns =
-            weiri_tube_pause(reading->reader, sqlite3_column_int64(statement, 0), reading->now_ns);
-    }
 }
 
 /* The tubes of a name; NULL: all. */
@@ -60,8 +58,6 @@ static void read_tubes(struct weiri_reading *reading, void *arg)
     const char *tube = tubes->tube;
     int64_t now = reading->now_ns;
     sqlite3_stmt *statement;
-    int64_t pauses;
-    weiri_sql_find(reader, WEIRI_SQL_COUNT_PAUSES, NULL, &pauses);
     bool is = tube == NULL
                   ? weiri_sql_first(reader, WEIRI_SQL_TUBES, WEIRI_VALUES(now), &statement)
                   : weiri_sql_first(reader, WEIRI_SQL_TUBE, WEIRI_VALUES(now, tube), &statement);
@@ -71,7 +67,7 @@ static void read_tubes(struct weiri_reading *reading, void *arg)
         if (counts == NULL) {
             weiri_sql_fail(reader, SQLITE_NOMEM);
         } else {
-            read_tube(reading, statement, pauses > 0, counts);
+            read_tube(reading, statement, counts);
         }
     }
 }

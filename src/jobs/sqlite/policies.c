@@ -10,77 +10,71 @@ enum {
     TRIM_JOBS = 100 /* in a transaction of weir_broker_set_policy() */
 };
 
-void weiri_policy_find(struct weiri_connection *connection, int64_t tube,
-                       struct weiri_policy *ret_policy)
+void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
+                     struct weiri_tube_record *ret_record)
 {
-    struct weir_tube_policy *policy = &ret_policy->record.policy;
-    *ret_policy = (struct weiri_policy){.is_changed = false};
+    *ret_record = (struct weiri_tube_record){.last_ns = 0};
     sqlite3_stmt *statement;
-    int64_t numbers[8];
+    int64_t numbers[7];
     bool is_sound = true;
-    if (!weiri_sql_first(connection, WEIRI_SQL_POLICY, WEIRI_VALUES(tube), &statement)) {
+    if (!weiri_sql_first(connection, WEIRI_SQL_TUBE_RECORD, WEIRI_VALUES(tube), &statement)) {
+        weiri_sql_fail(connection, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 7; i++) {
         numbers[i] = sqlite3_column_int64(statement, i);
         is_sound = is_sound && numbers[i] >= 0;
     }
     weiri_sql_leave(statement);
-    if (!is_sound || numbers[3] > WEIR_LATE_DROP || numbers[4] > UINT32_MAX) {
+    if (!is_sound || numbers[5] > WEIR_LATE_DROP || numbers[6] > UINT32_MAX) {
         weiri_sql_fail(connection, SQLITE_CORRUPT);
         return;
     }
-    policy->archive_ns = numbers[0];
-    policy->archive_count = (uint64_t)numbers[1];
-    policy->late_ns = numbers[2];
-    policy->late = (uint32_t)numbers[3];
-    policy->group_limit = (uint32_t)numbers[4];
-    ret_policy->counts = (struct weir_tube_policy_counts){
-        (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
+    *ret_record = (struct weiri_tube_record){.last_ns = numbers[0],
+                                             .paused_until_ns = numbers[1],
+                                             .policy = {.archive_ns = numbers[2],
+                                                        .archive_count = (uint64_t)numbers[3],
+                                                        .late_ns = numbers[4],
+                                                        .late = (uint32_t)numbers[5],
+                                                        .group_limit = (uint32_t)numbers[6]}};
 }
 
 size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                         size_t limit, struct weiri_now now)
+                         const struct weir_tube_policy *policy, size_t limit, struct weiri_now now)
 {
-    struct weiri_policy policy;
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
-    /* The count of archived jobs is that of the row and of the tally. */
-    weiri_tally_flush(store, tally);
-    weiri_policy_find(&store->writer, tube, &policy);
-    int64_t ended_ns;
-    uint64_t surplus = weiri_archive_surplus(&policy.record.policy, policy.counts.archived,
-                                             now.wall_ns, &ended_ns);
+    int64_t ended_ns = weiri_archive_until(policy, now.wall_ns);
     size_t removed = 0;
-    surplus = surplus < limit ? surplus : limit;
-    if (surplus > 0) {
-        removed = weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, INT64_MAX,
-                                    surplus, &remove, now, NULL);
+    if (policy->archive_count > 0) {
+        removed = weiri_rows_change(store, tally, WEIRI_SQL_ARCHIVED_BEHIND, tube,
+                                    (int64_t)policy->archive_count, limit, &remove, now, NULL);
     }
     if (removed < limit) {
-        removed += weiri_rows_change(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, tube, ended_ns,
+        removed += weiri_rows_change(store, tally, WEIRI_SQL_ARCHIVED_UNTIL, tube, ended_ns,
                                      limit - removed, &remove, now, NULL);
     }
     return removed;
 }
 
-/* ret_tube: the tube, which is there then, unless the change was refused. */
-static void merge(struct weiri_store *store, struct weiri_edit_request *request, int64_t *ret_tube)
+/* Makes the tube, unless the change is refused. */
+static void merge(struct weiri_store *store, struct weiri_edit_request *request)
 {
-    struct weiri_policy found = {.is_changed = false};
-    struct weir_tube_policy *policy = &found.record.policy;
+    struct weiri_tube_record record = {.last_ns = 0};
+    struct weir_tube_policy *policy = &record.policy;
     const char *name = request->edit->name;
-    weiri_tube_find(&store->writer, name, ret_tube);
-    weiri_policy_find(&store->writer, *ret_tube, &found);
+    int64_t tube;
+    if (weiri_tube_find(&store->writer, name, &tube)) {
+        weiri_tube_read(&store->writer, tube, &record);
+    }
     request->status = weiri_policy_merge(policy, request->edit->policy, &request->error);
     if (request->status != WEIR_OK) {
         return;
     }
     /* Consumers that found full groups look again. */
     weiri_write_notify(store, name, false);
-    *ret_tube = weiri_tube_add(store, name);
     weiri_sql_run(
         &store->writer, WEIRI_SQL_SET_POLICY,
-        WEIRI_VALUES(*ret_tube, policy->archive_ns,
+        WEIRI_VALUES(weiri_tube_add(store, name), policy->archive_ns,
                      policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
                      policy->late_ns, policy->late, policy->group_limit));
 }
@@ -88,15 +82,15 @@ static void merge(struct weiri_store *store, struct weiri_edit_request *request,
 void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     struct weiri_tally tally = {0};
-    int64_t tube = 0;
-    if (request->is_again) {
-        weiri_tube_find(&store->writer, request->edit->name, &tube);
-    } else {
-        merge(store, request, &tube);
+    struct weiri_tube_record record;
+    int64_t tube;
+    if (!request->is_again) {
+        merge(store, request);
     }
-    if (request->status == WEIR_OK) {
-        request->trimmed =
-            weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_times(store));
+    if (request->status == WEIR_OK && weiri_tube_find(&store->writer, request->edit->name, &tube)) {
+        weiri_tube_read(&store->writer, tube, &record);
+        request->trimmed = weiri_policy_trim(store, &tally, tube, &record.policy, TRIM_JOBS,
+                                             weiri_store_times(store));
     }
     weiri_tally_flush(store, &tally);
 }
@@ -105,15 +99,28 @@ void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *req
 struct look {
     const char *tube;
     bool is_known;
-    struct weiri_policy policy;
+    struct weiri_tube_record record;
+    struct weir_tube_policy_counts counts;
 };
 
 static void read_policy(struct weiri_reading *reading, void *arg)
 {
     struct look *look = arg;
-    int64_t number;
-    look->is_known = weiri_tube_find(reading->reader, look->tube, &number);
-    weiri_policy_find(reading->reader, number, &look->policy);
+    struct weiri_connection *reader = reading->reader;
+    sqlite3_stmt *statement;
+    int64_t tube;
+    look->is_known = weiri_tube_find(reader, look->tube, &tube);
+    if (!look->is_known) {
+        return;
+    }
+    weiri_tube_read(reader, tube, &look->record);
+    if (weiri_sql_first(reader, WEIRI_SQL_POLICY_COUNTS, WEIRI_VALUES(tube), &statement)) {
+        look->counts = (struct weir_tube_policy_counts){
+            .archived = (uint64_t)sqlite3_column_int64(statement, 0),
+            .buried = (uint64_t)sqlite3_column_int64(statement, 1),
+            .dropped = (uint64_t)sqlite3_column_int64(statement, 2)};
+        weiri_sql_leave(statement);
+    }
 }
 
 enum weir_status weiri_store_policy(void *arg, const char *tube,
@@ -127,8 +134,8 @@ enum weir_status weiri_store_policy(void *arg, const char *tube,
         return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no tube %.200s", tube);
     }
     if (status == WEIR_OK) {
-        *ret_policy = look.policy.record.policy;
-        *ret_counts = look.policy.counts;
+        *ret_policy = look.record.policy;
+        *ret_counts = look.counts;
     }
     return status;
 }

@@ -118,7 +118,7 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
         load_older(store, put, &row);
     }
     if (is_at_once && request->record.last_ns == 0) {
-        request->record.last_ns = weiri_tube_last(store, request->tube);
+        weiri_tube_read(&store->writer, request->tube, &request->record);
     }
     if (store->writer.code != SQLITE_OK) {
         return;

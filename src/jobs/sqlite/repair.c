@@ -36,9 +36,7 @@ static const char mend[] =
 static const char recount[] =
     "UPDATE tubes SET (delayed, ready, reserved, buried) = "
     "(SELECT total(state = 1), total(state = 2), total(state = 3), total(state = 4) "
-    "FROM (SELECT state FROM jobs WHERE tube = tubes.id)); "
-    "UPDATE policies SET archived = "
-    "(SELECT count(*) FROM jobs WHERE tube = policies.tube AND state = 5)";
+    "FROM (SELECT state FROM jobs WHERE tube = tubes.id))";
 
 static void make_anew(struct weiri_connection *connection)
 {

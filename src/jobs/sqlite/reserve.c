@@ -163,11 +163,10 @@ void weiri_burials_add(struct weiri_store *store, int64_t number,
 
 /* Reserves a picked job, or turns it away; a job whose group is full stays as it is. */
 static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
-                   struct weiri_tally *tally, struct pick *pick, struct weiri_policy *policy,
-                   struct weiri_now now)
+                   struct weiri_tally *tally, struct pick *pick,
+                   const struct weiri_tube_record *tube, struct weiri_now now)
 {
     struct weiri_reservation *reservation = pick->reservation;
-    const struct weiri_tube_record *tube = &policy->record;
     const struct weiri_taker taker = {store->owner, weiri_worker_enter(store),
                                       exchange->attempts_max};
     struct weiri_effects effects;
@@ -177,11 +176,6 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
         weiri_decide_reserve(&pick->row, reservation != NULL, running, tube, &taker, now, &effects);
     weiri_sql_fail(&store->writer, effects.status == WEIR_OK ? SQLITE_OK : SQLITE_CORRUPT);
     weiri_row_write(store, tally, &pick->row, write, &effects, now);
-    if (effects.is_late) {
-        policy->counts.dropped += write == WEIRI_DELETE;
-        policy->counts.buried += write != WEIRI_DELETE;
-        policy->is_changed = true;
-    }
     if (reservation == NULL || !effects.is_started) {
         weiri_reservation_free(&store->config->allocator, reservation);
         return;
@@ -198,10 +192,10 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
 }
 
 bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
-                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
+                   struct weiri_tally *tally, int64_t tube, const struct weiri_tube_record *record,
                    struct weiri_now now, int64_t *ret_suspect_in_ns)
 {
-    uint32_t group_limit = policy->record.policy.group_limit;
+    uint32_t group_limit = record->policy.group_limit;
     size_t count = 1;
     size_t picked = 0;
     /* Each round has a job that is not blocked: a full group is not picked. */
@@ -218,7 +212,7 @@ bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
         picked += count;
         for (size_t i = 0; i < count; i++) {
             if (store->writer.code == SQLITE_OK) {
-                handle(store, exchange, tally, &picks[i], policy, now);
+                handle(store, exchange, tally, &picks[i], record, now);
             } else {
                 weiri_reservation_free(&store->config->allocator, picks[i].reservation);
             }

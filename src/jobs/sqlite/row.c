@@ -28,22 +28,6 @@ int64_t weiri_tube_add(struct weiri_store *store, const char *name)
     return sqlite3_last_insert_rowid(store->writer.db);
 }
 
-int64_t weiri_tube_last(struct weiri_store *store, int64_t tube)
-{
-    int64_t last;
-    if (!weiri_sql_find(&store->writer, WEIRI_SQL_LAST_RUN, WEIRI_VALUES(tube), &last)) {
-        weiri_sql_fail(&store->writer, SQLITE_CORRUPT);
-    }
-    return last;
-}
-
-int64_t weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns)
-{
-    int64_t until;
-    weiri_sql_find(connection, WEIRI_SQL_PAUSED, WEIRI_VALUES(tube), &until);
-    return until > now_ns ? until : 0;
-}
-
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row)
 {
@@ -149,6 +133,8 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
     tally->done += effects->done;
     tally->retried += effects->retried;
     tally->expired += effects->expired;
+    tally->late_buried += effects->is_late && effects->to == WEIR_JOB_BURIED;
+    tally->late_dropped += effects->is_late && effects->to == WEIRI_JOB_GONE;
     tally->has_ready = tally->has_ready || effects->wakes;
     tally->delayed_ns = earlier(tally->delayed_ns, effects->wakes_at_ns);
     tally->lease_ns = earlier(tally->lease_ns, effects->lease_ends_ns);
@@ -307,7 +293,7 @@ static bool has_changes(const struct weiri_tally *tally)
 {
     bool has = tally->last_ns != 0 || tally->put != 0 || tally->done != 0 || tally->retried != 0 ||
                tally->expired != 0;
-    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_ARCHIVED; i++) {
+    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_BURIED; i++) {
         has = has || tally->counts[i] != 0;
     }
     return has;
@@ -317,13 +303,13 @@ static void count(struct weiri_store *store, const struct weiri_tally *tally, bo
 {
     struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
-    if (!weiri_sql_first(writer, WEIRI_SQL_COUNT,
-                         WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED],
-                                      tally->counts[WEIR_JOB_READY],
-                                      tally->counts[WEIR_JOB_RESERVED],
-                                      tally->counts[WEIR_JOB_BURIED], tally->put, tally->done,
-                                      tally->retried, tally->expired, tally->last_ns),
-                         &statement)) {
+    if (!weiri_sql_first(
+            writer, WEIRI_SQL_COUNT,
+            WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED],
+                         tally->counts[WEIR_JOB_READY], tally->counts[WEIR_JOB_RESERVED],
+                         tally->counts[WEIR_JOB_BURIED], tally->put, tally->done, tally->retried,
+                         tally->expired, tally->last_ns, tally->late_buried, tally->late_dropped),
+            &statement)) {
         weiri_sql_fail(writer, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
@@ -336,10 +322,6 @@ static void count(struct weiri_store *store, const struct weiri_tally *tally, bo
         weiri_write_notify(store, name, true);
     }
     weiri_sql_leave(statement);
-    int64_t archived = tally->counts[WEIR_JOB_ARCHIVED];
-    if (archived != 0) {
-        weiri_sql_run(writer, WEIRI_SQL_COUNT_ARCHIVED, WEIRI_VALUES(tally->tube, archived));
-    }
 }
 
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)

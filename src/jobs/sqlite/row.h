@@ -18,6 +18,8 @@ struct weiri_tally {
     int64_t done;
     int64_t retried;
     int64_t expired;
+    int64_t late_buried;
+    int64_t late_dropped;
     int64_t last_ns;    /* the run time of a job that was put to run at once; 0: none */
     bool has_ready;     /* a job became ready, or a group has room */
     int64_t delayed_ns; /* earliest run time of those that became delayed; 0: none */
@@ -33,11 +35,9 @@ bool weiri_tube_find(struct weiri_connection *connection, const char *name, int6
 /* The number of a tube, which is added, inside a transaction, if it is not there. */
 int64_t weiri_tube_add(struct weiri_store *store, const char *name);
 
-/* The latest run time of the tube's jobs that were put to run at once. */
-int64_t weiri_tube_last(struct weiri_store *store, int64_t tube);
-
-/* When the pause of a tube ends; 0: it is not paused. */
-int64_t weiri_tube_pause(struct weiri_connection *connection, int64_t tube, int64_t now_ns);
+/* Reads what decisions need of a tube (policies.c). Its pause may be over. */
+void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
+                     struct weiri_tube_record *ret_record);
 
 /* Reads the columns WEIRI_SQL_JOB of a statement's row, but for the texts. */
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,

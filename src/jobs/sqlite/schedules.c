@@ -241,7 +241,9 @@ static void run_now(struct weiri_store *store, const struct schedule_row *row, i
     struct weiri_job_row job = {.number = 0};
     int64_t now = weiri_store_now(store);
     weiri_space_check_put(store);
-    put_job(store, &tally, row, now, weiri_tube_last(store, row->tube), now, &job);
+    struct weiri_tube_record record;
+    weiri_tube_read(&store->writer, row->tube, &record);
+    put_job(store, &tally, row, now, record.last_ns, now, &job);
     tally.last_ns = job.facts.run_at_ns;
     *ret_job = job.number;
     weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,

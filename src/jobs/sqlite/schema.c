@@ -11,13 +11,14 @@
 #include "base/random.h"
 #include "jobs/sqlite/result.h"
 
-/* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, whose
- * counts change in the transaction that changes a job, so that no query counts rows. Bodies are in
+/* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, with
+ * its pause and its policy, whose counts change in the transaction that changes a job, so that no
+ * query counts rows but those of archived jobs. Bodies are in
  * a table of their own: each reservation and touch writes a job's row again, but never its body.
  *
  * Each index has the jobs of one state, in the order of its queries. The row's id, which ends every
- * index entry, is the order of arrival. The index of delayed jobs also has their state, so that
- * SQLite counts those that are due without reading their rows.
+ * index entry, is the order of arrival. Those that are counted in also have the state, so
+ * that SQLite reads no row for it.
  *
  * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
  * job that was put to run at once. Leases are times of the boot that the first of marks names; the
@@ -53,7 +54,15 @@ static const struct {
               "done INTEGER NOT NULL DEFAULT 0, "
               "retried INTEGER NOT NULL DEFAULT 0, "
               "expired INTEGER NOT NULL DEFAULT 0, "
-              "last INTEGER NOT NULL DEFAULT 0"
+              "last INTEGER NOT NULL DEFAULT 0, "
+              "paused_until INTEGER NOT NULL DEFAULT 0, "
+              "archive INTEGER NOT NULL DEFAULT 0, "
+              "archive_count INTEGER NOT NULL DEFAULT 0, "
+              "late_after INTEGER NOT NULL DEFAULT 0, "
+              "late INTEGER NOT NULL DEFAULT 0, "
+              "group_limit INTEGER NOT NULL DEFAULT 0, "
+              "late_buried INTEGER NOT NULL DEFAULT 0, "
+              "late_dropped INTEGER NOT NULL DEFAULT 0"
               ") STRICT"},
     {"jobs", "CREATE TABLE jobs("
              "id INTEGER PRIMARY KEY AUTOINCREMENT, "
@@ -91,10 +100,6 @@ static const struct {
     {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
     {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
     {"marks", "CREATE TABLE marks(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
-    {"pauses", "CREATE TABLE pauses("
-               "tube INTEGER PRIMARY KEY, "
-               "until INTEGER NOT NULL"
-               ") STRICT"},
     {"attempts", "CREATE TABLE attempts("
                  "job INTEGER NOT NULL, "
                  "slot INTEGER NOT NULL, "
@@ -147,17 +152,6 @@ static const struct {
                   "body BLOB NOT NULL"
                   ") STRICT"},
     {"schedules_next", "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
-    {"policies", "CREATE TABLE policies("
-                 "tube INTEGER PRIMARY KEY, "
-                 "archive INTEGER NOT NULL, "
-                 "archive_count INTEGER NOT NULL, "
-                 "late_after INTEGER NOT NULL, "
-                 "late INTEGER NOT NULL, "
-                 "group_limit INTEGER NOT NULL, "
-                 "archived INTEGER NOT NULL DEFAULT 0, "
-                 "buried INTEGER NOT NULL DEFAULT 0, "
-                 "dropped INTEGER NOT NULL DEFAULT 0"
-                 ") STRICT"},
     {"workers", "CREATE TABLE workers("
                 "id INTEGER PRIMARY KEY AUTOINCREMENT, "
                 "pid INTEGER NOT NULL, "
@@ -167,7 +161,7 @@ static const struct {
                 "boot TEXT NOT NULL, "
                 "space TEXT NOT NULL"
                 ") STRICT"},
-    {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
+    {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, state, lease) WHERE state = 5"},
     {"jobs_group",
      "CREATE INDEX jobs_group ON jobs(tube, \"group\") WHERE state = 3 AND \"group\" IS NOT NULL"},
 };

@@ -23,7 +23,9 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_COUNT, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_LAST_RUN, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_TUBE_RECORD, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_PAUSE, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_SET_POLICY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BUSY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_TUBE,
          "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},
@@ -56,10 +58,8 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_REFILE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_NEXT_JOBS, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>?)"},
-        {WEIRI_SQL_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_NOTE_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_COUNT_ARCHIVED, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_PEEK_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=?)"},
+        {WEIRI_SQL_PEEK_ARCHIVED,
+         "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
     };
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
@@ -102,7 +102,8 @@ TEST(plan_of_rows, "jobs are read in the order of one index, each with its key b
         {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
         {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
         {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_OLDEST_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=? AND lease<?)"},
+        {WEIRI_SQL_ARCHIVED_UNTIL,
+         "SEARCH jobs USING INDEX jobs_archived (tube=? AND state=? AND lease<?)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *const steps[] = {rows[i].plan,
@@ -131,6 +132,20 @@ TEST(plan_of_a_suspect, "the first suspect is that of one index; of its tube onl
                                         "SCALAR SUBQUERY 1",
                                         "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_FIRST_SUSPECT, steps, 6);
+}
+
+TEST(plan_of_the_archive, "archived jobs are counted in their index, without their rows, up to the "
+                          "one behind which they are too many")
+{
+    static const char *const behind[] = {
+        "SEARCH jobs USING INDEX jobs_archived (tube=? AND state=? AND lease<?)",
+        "SCALAR SUBQUERY 1", "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)",
+        "REUSE SUBQUERY 1", "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN"};
+    expect_steps(WEIRI_SQL_ARCHIVED_BEHIND, behind, sizeof(behind) / sizeof(behind[0]));
+    static const char *const counts[] = {
+        "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)", "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"};
+    expect_steps(WEIRI_SQL_POLICY_COUNTS, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
 TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")

@@ -52,7 +52,7 @@
 /* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
  * of them; and that of the ready job that is next. ?1: the time now. */
 #define WEIRI_SQL_SELECT_TUBES                                                                     \
-    "SELECT id, name, delayed, ready, reserved, buried, put, done, retried, expired, "             \
+    "SELECT paused_until, name, delayed, ready, reserved, buried, put, done, retried, expired, "   \
     "iif(delayed > 0, (SELECT count(*) FROM jobs INDEXED BY jobs_delayed "                         \
     "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
     "iif(delayed > 0, (SELECT min(run_at) FROM jobs INDEXED BY jobs_delayed "                      \
@@ -93,10 +93,17 @@
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
     /* Where no job is ready there is no order to keep, and a clock that was ahead is forgotten.   \
      */                                                                                            \
-    X(LAST_RUN, "SELECT iif(ready > 0, last, 0) FROM tubes WHERE id = ?1")                         \
+    X(TUBE_RECORD, "SELECT iif(ready > 0, last, 0), paused_until, archive, archive_count, "        \
+                   "late_after, late, group_limit FROM tubes WHERE id = ?1")                       \
+    X(PAUSE, "UPDATE tubes SET paused_until = ?2 WHERE id = ?1")                                   \
+    X(SET_POLICY, "UPDATE tubes SET archive = ?2, archive_count = ?3, late_after = ?4, late = "    \
+                  "?5, group_limit = ?6 WHERE id = ?1")                                            \
+    X(POLICY_COUNTS, "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_archived WHERE state = 5 " \
+                     "AND tube = tubes.id), late_buried, late_dropped FROM tubes WHERE id = ?1")   \
     X(COUNT, "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + " \
              "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + "    \
-             "?8, expired = expired + ?9, last = max(iif(ready > 0, last, 0), ?10) WHERE id = ?1 " \
+             "?8, expired = expired + ?9, last = max(iif(ready > 0, last, 0), ?10), late_buried "  \
+             "= late_buried + ?11, late_dropped = late_dropped + ?12 WHERE id = ?1 "               \
              "RETURNING name, "                                                                    \
              "delayed + ready + reserved")                                                         \
     X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
@@ -171,12 +178,6 @@
       "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id "      \
       "LIMIT ?3")                                                                                  \
     X(STORE, "SELECT CAST(name AS INTEGER) FROM marks WHERE id = 2")                               \
-    X(COUNT_PAUSES, "SELECT count(*) FROM pauses")                                                 \
-    X(PAUSED, "SELECT until FROM pauses WHERE tube = ?1")                                          \
-    X(PAUSE,                                                                                       \
-      "INSERT INTO pauses(tube, until) VALUES(?1, ?2) ON CONFLICT(tube) DO UPDATE SET until "      \
-      "= excluded.until")                                                                          \
-    X(RESUME, "DELETE FROM pauses WHERE tube = ?1")                                                \
     X(LAST_JOB, "SELECT coalesce(max(id), 0) FROM jobs")                                           \
     /* The largest id ever; no row: none. */                                                       \
     X(LAST_PUT, "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")                             \
@@ -275,18 +276,15 @@
       "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "     \
       "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3) UNION ALL SELECT 1 FROM jobs a "           \
       "WHERE a.id = ?1 AND EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") ")")                   \
-    X(POLICY, "SELECT archive, archive_count, late_after, late, group_limit, archived, buried, "   \
-              "dropped FROM policies WHERE tube = ?1")                                             \
-    X(SET_POLICY,                                                                                  \
-      "INSERT INTO policies(tube, archive, archive_count, late_after, late, group_limit) "         \
-      "VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(tube) DO UPDATE SET archive = "                  \
-      "excluded.archive, archive_count = excluded.archive_count, late_after = "                    \
-      "excluded.late_after, late = excluded.late, group_limit = excluded.group_limit")             \
-    X(NOTE_POLICY, "UPDATE policies SET buried = ?2, dropped = ?3 WHERE tube = ?1")                \
-    X(COUNT_ARCHIVED, "UPDATE policies SET archived = archived + ?2 WHERE tube = ?1")              \
-    X(OLDEST_ARCHIVED,                                                                             \
+    /* Those that ended at a time or before; and those behind the last ?2 that ended. */           \
+    X(ARCHIVED_UNTIL,                                                                              \
       "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_archived" WEIRI_SQL_KEY                  \
       "WHERE state = 5 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")                \
+    X(ARCHIVED_BEHIND,                                                                             \
+      "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_archived" WEIRI_SQL_KEY                  \
+      "WHERE state = 5 AND jobs.tube = ?1 AND (lease, jobs.id) <= (SELECT lease, id FROM jobs "    \
+      "INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC LIMIT " \
+      "1 OFFSET ?2) ORDER BY lease, jobs.id LIMIT ?3")                                             \
     X(PEEK_ARCHIVED,                                                                               \
       "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY "       \
       "lease DESC LIMIT ?3")                                                                       \
@@ -305,7 +303,7 @@
     X(END_WORKERS, "DELETE FROM workers")                                                          \
     X(SHADOW,                                                                                      \
       "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN ('tubes', 'jobs', 'bodies', "     \
-      "'marks', 'pauses', 'keys', 'attempts', 'schedules', 'policies', 'workers')")
+      "'marks', 'keys', 'attempts', 'schedules', 'workers')")
 
 enum weiri_sql {
 #define WEIRI_SQL_NUMBER(name, text) WEIRI_SQL_##name,
