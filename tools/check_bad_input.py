@@ -132,7 +132,11 @@ def returns_status(declaration):
 # What the head of weir/pool.h says of all calls on a pool need not be said of each.
 POOLS_FORK = "every call is WEIR_EFORKED" in " ".join(read("include/weir/pool.h").replace(" *", " ").split())
 # And the head of weir/broker.h of all of libweir-jobs.
-BROKERS_FORK = "is WEIR_EINVAL where a pointer that it needs is NULL" in " ".join(read("include/weir/broker.h").replace(" *", " ").split())
+BROKERS_HEAD = " ".join(read("include/weir/broker.h").replace(" *", " ").split())
+BROKERS_FORK = "is WEIR_EINVAL where a pointer that it needs is NULL" in BROKERS_HEAD
+# The same of names of tubes, and of a broker that only reads, which functions with a row of that fault refuse.
+BROKERS_NAMES = ("A tube's name that is none is WEIR_EINVAL, or WEIR_ETOOBIG; a change by a broker that only reads is WEIR_EACCESS"
+                 in BROKERS_HEAD)
 
 
 def read_headers():
@@ -150,6 +154,7 @@ def read_headers():
                 continue
             if is_jobs:
                 statuses |= {"WEIR_EINVAL", "WEIR_EFORKED"} if BROKERS_FORK else set()
+                statuses |= {"WEIR_ETOOBIG"} if BROKERS_NAMES and "tube" in (parameter for _, parameter in parameters) else set()
             functions[match.group(2)] = {"path": path, "is_jobs": is_jobs, "line": text.count("\n", 0, match.start()) + 1,
                                          "parameters": parameters, "errors": statuses, "as": others}
         for match in STRUCT.finditer(text):
@@ -244,6 +249,8 @@ for name, function in sorted(functions.items()):
             findings.add(own[(parameter, fault)][1], 1, f"{name} has no parameter {parameter}")
     produced = {status for status, _ in own.values()} - {"WEIR_OK"}
     named = all_errors(name)
+    if BROKERS_NAMES and any("read_only" in fault for _, fault in own):
+        named.add("WEIR_EACCESS")
     excused = ELSEWHERE if function["is_jobs"] else set()
     if "STORAGE" in named:
         excused = STORAGE

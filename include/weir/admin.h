@@ -78,10 +78,9 @@ struct weir_change {
  * (a node with a copy did not answer, or has another job in the copy's place, which stays). Where
  * that of any id is WEIR_EUNKNOWN the call returns it too, and ret_error says which node it is of
  * the first. An SQLite store does all in one transaction, a cluster one after the other. Errors,
- * which leave ret_statuses as it was: WEIR_EINVAL (change, kind, verdict, tube; a malformed id:
- * nothing is changed), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time), WEIR_ENOTSUP (in a
- * cluster MOVE, CANCEL, and what KICK does beside buried jobs at once), WEIR_EACCESS (read-only),
- * those of the storage. */
+ * which leave ret_statuses as it was: WEIR_EINVAL (change, kind, verdict; a malformed id: nothing
+ * is changed), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time), WEIR_ENOTSUP (in a cluster MOVE,
+ * CANCEL, and what KICK does beside buried jobs at once), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_change(weir_broker *broker,
                                                             const struct weir_change *change,
                                                             const char *const *ids, size_t count,
@@ -92,9 +91,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_change(weir_broker *broker,
  * the pause before, so that 0 resumes. What is reserved goes on to its end, puts go on. A store
  * keeps the pause. A cluster's nodes pause for whole seconds, rounded up, and forget it when they
  * end. Jobs may be late when a pause ends (weir/policy.h, `late` of a cluster): of one that is
- * longer than they may be, the broker's log warns. Errors: WEIR_EINVAL (tube), WEIR_ETOOBIG (tube),
- * WEIR_ERANGE (a negative time), WEIR_ENOTFOUND (no job was ever put into the tube), WEIR_EACCESS
- * (read-only), those of the storage, WEIR_EUNKNOWN (ret_error says which nodes did not answer). */
+ * longer than they may be, the broker's log warns. Errors: WEIR_ERANGE (a negative time),
+ * WEIR_ENOTFOUND (no job was ever put into the tube), those of the storage, WEIR_EUNKNOWN
+ * (ret_error says which nodes did not answer). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, const char *tube,
                                                            int64_t duration_ns,
                                                            struct weir_error *ret_error);
@@ -119,8 +118,8 @@ struct weir_job_filter {
  * MiB of bodies and a job: each is as it was at one moment, the whole list is not. Between two of
  * these reads it calls the filter's step, also where no job was let through; one that is ended goes
  * on later as a list behind the id that step was given. Jobs that are put meanwhile are not in it.
- * Changes nothing. Errors: WEIR_EINVAL (filter, tube, malformed id), WEIR_ETOOBIG (tube),
- * WEIR_ENOTSUP (a cluster), those of the storage. */
+ * Changes nothing. Errors: WEIR_EINVAL (filter, malformed id), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
+ * cluster), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           const struct weir_job_filter *filter,
                                                           weir_job_fn *fn, void *arg,
@@ -355,9 +354,8 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * worker of the target is done with it before its last copy was moved.
  *
  * Blocks. Thread-safe. fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the
- * counts, after a failure too. Errors: WEIR_EINVAL (tube, one broker or one store as source and
- * target), WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EACCESS (read-only), and of either
- * broker WEIR_EUNAVAILABLE, WEIR_EUNKNOWN and those of the storage; the move has ended there. */
+ * counts, after a failure too. Errors: WEIR_EINVAL (one broker or one store as source and target),
+ * WEIR_EBUSY (see above), and those of the storage of either broker; the move has ended there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
                                                           const char *tube, weir_move_fn *fn,
                                                           void *arg,

@@ -24,10 +24,11 @@ WEIR_BEGIN_DECLS
  * and write the disk, and so block. Puts of several threads share one transaction and flush.
  *
  * Every function of jobs that has a ret_error (which may be NULL) is WEIR_EINVAL where a pointer
- * that it needs is NULL, and WEIR_EFORKED in a child. "Those of the storage" are WEIR_EIO,
- * WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT and WEIR_ENOMEM, in a
- * cluster WEIR_EUNAVAILABLE (too few nodes answered, and nothing was done) and WEIR_EUNKNOWN (it
- * may have been done).
+ * that it needs is NULL, and WEIR_EFORKED in a child. A tube's name that is none is WEIR_EINVAL, or
+ * WEIR_ETOOBIG; a change by a broker that only reads is WEIR_EACCESS. "Those of the storage" are
+ * WEIR_EIO, WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT and WEIR_ENOMEM,
+ * in a cluster WEIR_EUNAVAILABLE (too few nodes answered, and nothing was done) and WEIR_EUNKNOWN
+ * (it may have been done).
  *
  * A function that receives one tube, job, attempt and so on runs on the caller's thread with no
  * lock held, once for each; what it receives is valid during the call. It returns 0 to go on,
@@ -219,9 +220,8 @@ struct weir_body {
  * minutes after its end: one that was done and deleted is put again. A put_id is looked for before
  * a key. A put by key that gives a job another body, or asks for one more run, replaces its put_id,
  * also by none; another that finds a job leaves none.
- * Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (a
- * job has the key), WEIR_ESTATE (a job has the put_id, and another body), WEIR_ENOTSUP, WEIR_EPAST,
- * WEIR_ERANGE, WEIR_EACCESS, those of the storage. */
+ * Errors: WEIR_EINVAL (options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (key),
+ * WEIR_ESTATE (put_id), WEIR_ENOTSUP, WEIR_EPAST, WEIR_ERANGE, those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,
@@ -232,8 +232,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
 /** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
  * be NULL): how many; an unknown tube has none. Their attempts stay: one that had its last has one
  * more. In a cluster with claims all copies of a job are kicked, and its attempts begin anew.
- * Errors: WEIR_EINVAL and WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; with
- * WEIR_EUNKNOWN ret_count is set: a node did not answer, and a copy of it may stay buried there. */
+ * Errors: those of the storage; with WEIR_EUNKNOWN ret_count is set: a node did not answer, and a
+ * copy of it may stay buried there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);
@@ -261,12 +261,18 @@ typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
 
 /** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
  * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
- * consumer comes by. Writes nothing and waits for no writer. Errors: WEIR_EINVAL (tube),
- * WEIR_ETOOBIG (tube), those of the storage. An unknown tube is no error: there is no call. A
- * cluster forgets empty tubes: one that is named has counts, of zero where no node knows it. */
+ * consumer comes by. Writes nothing and waits for no writer. An unknown tube is no error: there is
+ * no call. A cluster forgets empty tubes: one that is named has counts, of zero where no node knows
+ * it. Errors: those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);
+
+/** As weir_broker_tubes(), but a store tells names and pauses alone, and counts no jobs. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_find_tubes(weir_broker *broker,
+                                                                const char *tube, weir_tube_fn *fn,
+                                                                void *arg,
+                                                                struct weir_error *ret_error);
 
 /** Receives one job. */
 typedef int weir_job_fn(const struct weir_job *job, void *arg);
@@ -276,7 +282,7 @@ typedef int weir_job_fn(const struct weir_job *job, void *arg);
  * delayed, buried. Changes nothing, and keeps nobody from writing. Which jobs and in which order is
  * of one moment; each is told as it is when its turn comes, and left out if it is gone or in
  * another state by then. A body that was damaged on the disk is shown as it is, and the job's
- * reason says so. Errors: WEIR_EINVAL (tube, state), WEIR_ETOOBIG (tube), those of the storage. */
+ * reason says so. Errors: WEIR_EINVAL (state), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
                                                           enum weir_job_state state, size_t limit,
                                                           weir_job_fn *fn, void *arg,

@@ -121,8 +121,8 @@ enum weir_consumer_flags {
 
 /** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
- * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ETOOBIG (tube),
- * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_EACCESS (read-only), WEIR_ENOMEM. */
+ * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ERANGE, WEIR_EBUSY (the
+ * name is taken in metrics), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);

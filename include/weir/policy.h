@@ -65,16 +65,15 @@ struct weir_tube_policy_counts {
  * change by another process meanwhile is not lost. Archived jobs that the policy does not keep are
  * deleted before it returns, 100 in each transaction. Later ones are deleted as
  * others are archived, two at a time: those of a tube where no job ends any more stay. policy may
- * be NULL: the defaults. Errors: WEIR_EINVAL (tube, an unknown late; late_ns with WEIR_LATE_RUN;
- * archive_count without archive_ns), WEIR_ERANGE (a negative time, members), WEIR_ETOOBIG (tube),
- * WEIR_ENOTSUP (a cluster), WEIR_EACCESS, and those of the storage. */
+ * be NULL: the defaults. Errors: WEIR_EINVAL (an unknown late; late_ns with WEIR_LATE_RUN;
+ * archive_count without archive_ns), WEIR_ERANGE (a negative time, members), WEIR_ENOTSUP (a
+ * cluster), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(
     weir_broker *broker, const char *tube, const struct weir_tube_policy *policy,
     struct weir_error *ret_error);
 
 /** Reads the policy of a tube, with its defaults filled in, and its counts (ret_counts may be
- * NULL). Errors: WEIR_ENOTFOUND (there is no such tube), WEIR_EINVAL (tube), WEIR_ETOOBIG (tube),
- * WEIR_ENOTSUP (a cluster), and those of the storage. */
+ * NULL). Errors: WEIR_ENOTFOUND (no such tube), WEIR_ENOTSUP (a cluster), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_policy(
     weir_broker *broker, const char *tube, struct weir_tube_policy *ret_policy,
     struct weir_tube_policy_counts *ret_counts, struct weir_error *ret_error);

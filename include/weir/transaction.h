@@ -66,11 +66,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_begin(weir_transaction
 
 /** Puts count jobs in the open transaction, as weir_broker_put() does, but never in several parts.
  * On failure none of them is put; the transaction goes on, unless SQLite ended it, or had no memory
- * to take a part of them back: what comes after it is WEIR_ESTATE then. Errors: WEIR_EINVAL (tube,
- * options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (as there), WEIR_EPAST,
+ * to take a part of them back: what comes after it is WEIR_ESTATE then. Errors: WEIR_EINVAL
+ * (options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (as there), WEIR_EPAST,
  * WEIR_ERANGE, WEIR_ENOMEM, those of the storage, and WEIR_ESTATE (as there; no transaction; a
- * temporary table has a name of weir's, or a temporary trigger is on one of weir's).
- */
+ * temporary table has a name of weir's, or a temporary trigger is on one of weir's). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_transaction_put(
     weir_transaction *transaction, const char *tube, const struct weir_body *bodies, size_t count,
     const struct weir_put_options *options, struct weir_job_id *ret_ids,

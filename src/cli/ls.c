@@ -157,7 +157,7 @@ static int list(struct ls *ls, weir_broker *broker)
     if (ls->id != NULL) {
         return view_jobs(ls, broker);
     }
-    enum weir_status status = weir_broker_tubes(broker, tube, show_tube, ls, &error);
+    enum weir_status status = weir_broker_find_tubes(broker, tube, show_tube, ls, &error);
     if (status != WEIR_OK) {
         return report_status(status, tube != NULL ? quote(tube).text : "tubes", &error);
     }

@@ -16,6 +16,7 @@
 #include <weir/admin.h>
 #include <weir/clock.h>
 #include <weir/duration.h>
+#include <weir/feature.h>
 
 #include "cli/arguments.h"
 #include "cli/moment.h"
@@ -325,7 +326,7 @@ static bool press(struct top *top, int key, bool *ret_is_changed)
     }
     if (key == 'r') {
         top->is_running = !top->is_running;
-        *ret_is_changed = true;
+        make_view(top);
     } else if (key == '/') {
         top->asking = ASKING_FILTER;
     }
@@ -355,10 +356,11 @@ static void run_screen(struct top *top, int signals)
     int64_t next_ns = 0;
     bool goes_on = true;
     while (goes_on && !top->is_out_of_memory) {
-        /* A broker that takes long to read is read less often, so that keys are answered. */
-        if (weir_clock_now(clock) >= next_ns) {
+        int64_t start_ns = weir_clock_now(clock);
+        if (start_ns >= next_ns) {
             read_broker(top);
-            next_ns = weir_clock_now(clock) + top->interval_ns;
+            next_ns = top_next(start_ns, weir_clock_now(clock), top->interval_ns,
+                               weir_broker_can(top->broker, WEIR_CAN_LIST));
         }
         draw(top);
         struct pollfd polls[] = {{.fd = STDIN_FILENO, .events = POLLIN},

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A reading takes at most such a part of the time until the next. */
+#define PAUSE 50
+
 bool top_add(struct top_sample *sample, const struct weir_tube_counts *counts, int64_t oldest_ns)
 {
     if (sample->count == sample->capacity) {
@@ -42,6 +45,12 @@ void top_rate(struct top_sample *sample, const struct top_sample *before)
             sample->rows[i].rates[2] = rate(then->retried, now->retried, ns);
         }
     }
+}
+
+int64_t top_next(int64_t start_ns, int64_t end_ns, int64_t interval_ns, bool is_store)
+{
+    int64_t pause_ns = is_store ? (end_ns - start_ns) * PAUSE : 0;
+    return end_ns + (pause_ns > interval_ns ? pause_ns : interval_ns);
 }
 
 static double key_of(const struct top_row *row, enum top_sort sort)

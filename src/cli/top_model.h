@@ -45,6 +45,10 @@ bool top_add(struct top_sample *sample, const struct weir_tube_counts *counts, i
  * or whose counts went back: a node of a cluster is away, or the store is another one. */
 void top_rate(struct top_sample *sample, const struct top_sample *before);
 
+/* When a broker is read again whose last reading took from start_ns to end_ns: after the interval.
+ * A store counts its jobs for it, and is left alone for at least 50 times as long. */
+int64_t top_next(int64_t start_ns, int64_t end_ns, int64_t interval_ns, bool is_store);
+
 /* Makes view the rows of a sample with the filter's text in their name, largest first, by name
  * where they are equal; TOP_NAME: by name. False: out of memory. */
 bool top_view(const struct top_sample *sample, const char *filter, enum top_sort sort,

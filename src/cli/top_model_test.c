@@ -95,3 +95,12 @@ TEST(order,
     free(sample.rows);
     free(view.rows);
 }
+
+TEST(pause, "a store that takes long to count is counted more rarely, a cluster at each interval")
+{
+    int64_t interval_ns = WEIR_SECONDS(1);
+    CHECK_INT(top_next(100, 100, interval_ns, true), ==, 100 + interval_ns);
+    CHECK_INT(top_next(0, WEIR_MS(20), interval_ns, true), ==, WEIR_MS(20) + interval_ns);
+    CHECK_INT(top_next(0, WEIR_MS(200), interval_ns, true), ==, WEIR_MS(200) + WEIR_SECONDS(10));
+    CHECK_INT(top_next(0, WEIR_MS(200), interval_ns, false), ==, WEIR_MS(200) + interval_ns);
+}

@@ -177,31 +177,16 @@ static int summarize(const struct work *work)
 
 /* --- running --- */
 
-static int add_counts(const struct weir_tube_counts *counts, void *arg)
-{
-    struct weir_tube_counts *sum = arg;
-    sum->ready += counts->ready;
-    sum->delayed += counts->delayed;
-    sum->buried += counts->buried;
-    return 0;
-}
-
-static void show_progress(const struct worker *worker, weir_broker *broker, bool terminal)
+/* Tells what this process knows, and asks nothing of the broker, which would count its jobs. */
+static void show_progress(const struct worker *worker, bool terminal)
 {
     const struct tally *tally = &worker->tally;
-    const struct work_tubes *tubes = &worker->tubes;
-    struct weir_tube_counts counts = {.ready = 0};
-    for (size_t i = 0; i < tubes->count; i++) {
-        if (weir_broker_tubes(broker, tubes->all[i].tube, add_counts, &counts, NULL) != WEIR_OK) {
-            return;
-        }
-    }
     report_progress(terminal,
-                    "%s: %" PRIuFAST64 " done (%.0f/s), %" PRIuFAST64 " running, %" PRIu64
-                    " ready, %" PRIu64 " delayed, %" PRIuFAST64 " retries, %" PRIu64 " buried",
-                    tubes->label, atomic_load(&tally->done), tally_rate(tally),
-                    atomic_load(&tally->running), counts.ready, counts.delayed,
-                    atomic_load(&tally->retried), counts.buried);
+                    "%s: %" PRIuFAST64 " done (%.0f/s), %" PRIuFAST64 " running, %" PRIuFAST64
+                    " retries, %" PRIuFAST64 " buried",
+                    worker->tubes.label, atomic_load(&tally->done), tally_rate(tally),
+                    atomic_load(&tally->running), atomic_load(&tally->retried),
+                    atomic_load(&tally->buried));
 }
 
 static void take_signal(struct work *work)
@@ -216,7 +201,7 @@ static void take_signal(struct work *work)
 }
 
 /* Takes the signals and shows progress until the worker has ended. */
-static void attend(struct work *work, weir_broker *broker, int ended)
+static void attend(struct work *work, int ended)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
     int timeout = terminal ? TERMINAL_MS : work->progress ? LINES_MS : -1;
@@ -228,7 +213,7 @@ static void attend(struct work *work, weir_broker *broker, int ended)
             take_signal(work);
         }
         if (count == 0) {
-            show_progress(&work->worker, broker, terminal);
+            show_progress(&work->worker, terminal);
         }
     }
     report_progress_end();
@@ -246,7 +231,7 @@ static int work_on(struct work *work, const struct store *store)
     if (status != WEIR_OK) {
         return report_status(status, worker->tubes.label, &worker->error);
     }
-    attend(work, store->broker, ended);
+    attend(work, ended);
     worker_end(worker);
     int code = choose_exit_status(work);
     int told = summarize(work);

@@ -43,7 +43,7 @@ void api_readyz(const struct api *api, const struct request *request, struct rep
     if (!fields_check(&request->target, verbose_field, reply)) {
         return;
     }
-    bool ready = weir_broker_tubes(api->broker, "readyz", ignore, NULL, NULL) == WEIR_OK;
+    bool ready = weir_broker_find_tubes(api->broker, "readyz", ignore, NULL, NULL) == WEIR_OK;
     bool verbose = target_value(&request->target, "verbose") != NULL;
     char text[128] = "ok";
     if (!ready || verbose) {

@@ -328,14 +328,28 @@ enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t 
     return status == WEIR_OK ? broker->ops->change(broker->store, &change, ret_error) : status;
 }
 
-enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
-                                   void *arg, struct weir_error *ret_error)
+static enum weir_status tell_tubes(weir_broker *broker, const char *tube, bool counts_jobs,
+                                   weir_tube_fn *fn, void *arg, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_broker_enter_for(broker, 0, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK && tube != NULL) {
         status = weiri_name_check("tube", tube, ret_error);
     }
-    return status == WEIR_OK ? broker->ops->tubes(broker->store, tube, fn, arg, ret_error) : status;
+    return status == WEIR_OK
+               ? broker->ops->tubes(broker->store, tube, counts_jobs, fn, arg, ret_error)
+               : status;
+}
+
+enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
+                                   void *arg, struct weir_error *ret_error)
+{
+    return tell_tubes(broker, tube, true, fn, arg, ret_error);
+}
+
+enum weir_status weir_broker_find_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
+                                        void *arg, struct weir_error *ret_error)
+{
+    return tell_tubes(broker, tube, false, fn, arg, ret_error);
 }
 
 /* The checks of the calls that tell of jobs, then the call. */

@@ -18,9 +18,9 @@ static int keep_job(const struct weir_job *job, void *arg)
     return 0;
 }
 
-static int keep_counts(const struct weir_tube_counts *counts, void *arg)
+static int keep_pause(const struct weir_tube_counts *tube, void *arg)
 {
-    *(struct weir_tube_counts *)arg = *counts;
+    *(int64_t *)arg = tube->paused_until_ns;
     return 1;
 }
 
@@ -33,11 +33,12 @@ static int add_running(const struct weir_job *job, void *arg)
 static enum weir_status explain(weir_broker *broker, const struct weir_job *job,
                                 struct weir_why *ret_why, struct weir_error *ret_error)
 {
-    struct weir_tube_counts counts = {.delayed = 0};
+    int64_t paused_until_ns = 0;
     struct weir_tube_policy policy = {0};
     struct weiri_running running = {.group = job->group};
     bool asks_group = job->group != NULL && job->state <= WEIR_JOB_READY;
-    enum weir_status status = weir_broker_tubes(broker, job->tube, keep_counts, &counts, ret_error);
+    enum weir_status status =
+        weir_broker_find_tubes(broker, job->tube, keep_pause, &paused_until_ns, ret_error);
     if (status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_POLICIES)) {
         status = weir_broker_policy(broker, job->tube, &policy, NULL, ret_error);
     }
@@ -46,7 +47,7 @@ static enum weir_status explain(weir_broker *broker, const struct weir_job *job,
                                   &running, ret_error);
     }
     if (status == WEIR_OK) {
-        weiri_why_explain(job, &counts, policy.group_limit, &running, ret_why);
+        weiri_why_explain(job, paused_until_ns, policy.group_limit, &running, ret_why);
     }
     return status;
 }

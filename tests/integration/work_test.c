@@ -295,9 +295,11 @@ TEST(summary,
 TEST(progress, "--progress tells of progress where standard error is no terminal, a line each time")
 {
     program_init();
+    WEIR(0, "put", "t", "not of this process");
+    WEIR(0, "bury", "1");
     WEIR(0, "put", "--delay", "2500ms", "t", "x");
     struct ended ended = WEIR_EXPECT(0, "work", "-e", "--progress", "t", "--", "true");
-    check_contains(ended.err, "weir work: t: 0 done (0/s), 0 running, 0 ready, 1 delayed");
+    check_contains(ended.err, "weir work: t: 0 done (0/s), 0 running, 0 retries, 0 buried\n");
     CHECK(strchr(ended.err, '\r') == NULL && strchr(ended.err, '\033') == NULL);
     ended_free(&ended);
 }

@@ -58,7 +58,7 @@ static enum weir_status list_tubes(struct weiri_queries *queries, struct weiri_a
 bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
                          struct weir_tube_counts *ret_counts)
 {
-    struct weir_tube_counts counts;
+    struct weir_tube_counts counts = {.delayed = 0};
     const struct {
         const char *name;
         uint64_t *sum;
@@ -71,7 +71,6 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
     uint64_t pause = 0; /* the longest */
     const struct weiri_request request = {.verb = WEIRI_STATS_TUBE, .tube = tube};
     bool is_known = false;
-    memset(&counts, 0, sizeof(counts));
     memcpy(counts.tube, tube, strlen(tube));
     weiri_queries_ask(queries, WEIRI_ALL_NODES, &request, NULL);
     for (size_t i = 0; i < queries->count; i++) {
@@ -94,13 +93,14 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
     return is_known && !is_own_default;
 }
 
-enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn *fn, void *arg,
-                                     struct weir_error *ret_error)
+enum weir_status weiri_cluster_tubes(void *store, const char *tube, bool counts_jobs,
+                                     weir_tube_fn *fn, void *arg, struct weir_error *ret_error)
 {
     struct weiri_cluster *cluster = store;
     struct weiri_array names = {.item_size = sizeof(struct name)};
     struct weiri_queries queries;
     enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
+    (void)counts_jobs; /* it is one answer of a node */
     if (status != WEIR_OK) {
         return status;
     }

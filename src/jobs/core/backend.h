@@ -295,8 +295,9 @@ struct weiri_broker_ops {
 
     enum weir_status (*list)(void *store, const struct weiri_listing *listing,
                              struct weir_error *ret_error);
-    enum weir_status (*tubes)(void *store, const char *tube, weir_tube_fn *fn, void *arg,
-                              struct weir_error *ret_error);
+    /* counts_jobs: false: names and pauses are asked alone. */
+    enum weir_status (*tubes)(void *store, const char *tube, bool counts_jobs, weir_tube_fn *fn,
+                              void *arg, struct weir_error *ret_error);
 
     /* Each of these five with the feature of its name. Of schedules the name may be NULL: all. */
     enum weir_status (*policy)(void *store, const char *tube, struct weir_tube_policy *ret_policy,

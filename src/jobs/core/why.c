@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/core/why.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,13 +42,12 @@ static void say_reason(struct weir_why *why, const struct weir_job *job)
 }
 
 /* Of a job that is delayed or ready. */
-static void explain_wait(const struct weir_job *job, const struct weir_tube_counts *tube,
-                         uint32_t group_limit, const struct weiri_running *running,
-                         struct weir_why *why)
+static void explain_wait(const struct weir_job *job, int64_t paused_until_ns, uint32_t group_limit,
+                         const struct weiri_running *running, struct weir_why *why)
 {
-    bool is_paused = tube->paused_until_ns > job->run_at_ns;
+    bool is_paused = paused_until_ns > job->run_at_ns;
     bool is_full = job->group != NULL && group_limit > 0 && running->count >= group_limit;
-    why->start_ns = is_paused ? tube->paused_until_ns : job->run_at_ns;
+    why->start_ns = is_paused ? paused_until_ns : job->run_at_ns;
     if (is_paused) {
         why->reason = WEIR_WHY_PAUSED;
         say(why, "tube %s is paused", job->tube);
@@ -61,9 +59,7 @@ static void explain_wait(const struct weir_job *job, const struct weir_tube_coun
         return;
     } else if (job->state == WEIR_JOB_READY) {
         why->reason = WEIR_WHY_WORKER;
-        say(why,
-            "no worker has taken it yet: tube %s has %" PRIu64 " ready, %" PRIu64 " reserved%s",
-            job->tube, tube->ready, tube->reserved,
+        say(why, "no worker has taken it yet%s",
             job->is_suspect
                 ? "; its last runs ended with their worker, which begins one such job at a time"
                 : "");
@@ -81,9 +77,8 @@ static void explain_wait(const struct weir_job *job, const struct weir_tube_coun
     }
 }
 
-void weiri_why_explain(const struct weir_job *job, const struct weir_tube_counts *tube,
-                       uint32_t group_limit, const struct weiri_running *running,
-                       struct weir_why *ret_why)
+void weiri_why_explain(const struct weir_job *job, int64_t paused_until_ns, uint32_t group_limit,
+                       const struct weiri_running *running, struct weir_why *ret_why)
 {
     struct weir_why why = {.state = job->state};
     unsigned attempts = (unsigned)job->attempts;
@@ -112,7 +107,7 @@ void weiri_why_explain(const struct weir_job *job, const struct weir_tube_counts
         say(&why, "it is done, after run %u", attempts);
         break;
     default:
-        explain_wait(job, tube, group_limit, running, &why);
+        explain_wait(job, paused_until_ns, group_limit, running, &why);
         break;
     }
     if (job->key != NULL) {

@@ -17,8 +17,7 @@ void weiri_running_add(struct weiri_running *running, const struct weir_job *job
 
 /* Why a job does not run, by what is known of its tube: a plain function. group_limit is that of
  * the tube's policy. running is asked only of a job that waits and has a group. */
-void weiri_why_explain(const struct weir_job *job, const struct weir_tube_counts *tube,
-                       uint32_t group_limit, const struct weiri_running *running,
-                       struct weir_why *ret_why);
+void weiri_why_explain(const struct weir_job *job, int64_t paused_until_ns, uint32_t group_limit,
+                       const struct weiri_running *running, struct weir_why *ret_why);
 
 #endif

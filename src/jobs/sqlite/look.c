@@ -48,6 +48,7 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
 /* The tubes of a name; NULL: all. */
 struct tubes {
     const char *tube;
+    bool counts_jobs;
     struct weiri_array findings; /* of struct weir_tube_counts */
 };
 
@@ -57,10 +58,11 @@ static void read_tubes(struct weiri_reading *reading, void *arg)
     struct tubes *tubes = arg;
     const char *tube = tubes->tube;
     int64_t now = reading->now_ns;
+    enum weiri_sql all = tubes->counts_jobs ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE_NAMES;
+    enum weiri_sql one = tubes->counts_jobs ? WEIRI_SQL_TUBE : WEIRI_SQL_TUBE_NAME;
     sqlite3_stmt *statement;
-    bool is = tube == NULL
-                  ? weiri_sql_first(reader, WEIRI_SQL_TUBES, WEIRI_VALUES(now), &statement)
-                  : weiri_sql_first(reader, WEIRI_SQL_TUBE, WEIRI_VALUES(now, tube), &statement);
+    bool is = tube == NULL ? weiri_sql_first(reader, all, WEIRI_VALUES(now), &statement)
+                           : weiri_sql_first(reader, one, WEIRI_VALUES(now, tube), &statement);
     for (; is; is = weiri_sql_next(reader, statement)) {
         struct weir_tube_counts *counts =
             weiri_array_add(&tubes->findings, &reading->store->config->allocator);
@@ -72,11 +74,11 @@ static void read_tubes(struct weiri_reading *reading, void *arg)
     }
 }
 
-enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn, void *fn_arg,
-                                   struct weir_error *ret_error)
+enum weir_status weiri_store_tubes(void *arg, const char *tube, bool counts_jobs, weir_tube_fn *fn,
+                                   void *fn_arg, struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
-    struct tubes tubes = {tube, {.item_size = sizeof(struct weir_tube_counts)}};
+    struct tubes tubes = {tube, counts_jobs, {.item_size = sizeof(struct weir_tube_counts)}};
     enum weir_status status = weiri_read(store, read_tubes, &tubes, ret_error);
     const struct weir_tube_counts *counts = tubes.findings.items;
     size_t i = 0;

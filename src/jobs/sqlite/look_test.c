@@ -138,6 +138,19 @@ static int count_job(const struct weir_job *job, void *arg)
     return 0;
 }
 
+/* The steps of SQLite's machine that looks have taken so far. */
+static int count_steps(weir_broker *broker)
+{
+    struct weiri_store *store = broker->store;
+    int steps = 0;
+    for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
+        sqlite3_stmt *statement = store->idle_reader->statements[i];
+        steps +=
+            statement == NULL ? 0 : sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
+    }
+    return steps;
+}
+
 TEST(few_buried, "a list of the buried jobs of a tube does not walk the others")
 {
     enum {
@@ -159,14 +172,32 @@ TEST(few_buried, "a list of the buried jobs of a tube does not walk the others")
     filter.after = "7";
     CHECK_STATUS(weir_broker_list(broker, &filter, count_job, &count, NULL), WEIR_OK);
     CHECK_INT(count, ==, 3);
-    int steps = 0;
-    struct weiri_store *store = broker->store;
-    for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
-        sqlite3_stmt *statement = store->idle_reader->statements[i];
-        steps +=
-            statement == NULL ? 0 : sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
-    }
-    CHECK_INT(steps, <, JOBS / 2);
+    CHECK_INT(count_steps(broker), <, JOBS / 2);
+    weir_broker_close(broker);
+}
+
+TEST(uncounted, "who asks only whether a tube is there, or paused, counts none of its jobs")
+{
+    enum {
+        JOBS = 5000
+    };
+    static struct weir_body bodies[JOBS];
+    const struct weir_put_options later = {.delay_ns = WEIR_SECONDS(1)};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_why why;
+    struct weir_tube_counts found = {.tube = ""};
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, JOBS, &later, NULL, NULL), WEIR_OK);
+    jobs_wall_step(&wall, WEIR_SECONDS(2));
+    CHECK_STATUS(weir_broker_why(broker, "1", &why, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(1), NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_find_tubes(broker, NULL, jobs_keep_counts, &found, NULL), WEIR_OK);
+    CHECK_STRING(found.tube, "t");
+    CHECK_INT(found.ready + found.delayed + found.put, ==, 0);
+    CHECK_INT(found.paused_until_ns, ==, jobs_wall_now(&wall) + WEIR_SECONDS(1));
+    found = (struct weir_tube_counts){.tube = ""};
+    CHECK_STATUS(weir_broker_find_tubes(broker, "u", jobs_keep_counts, &found, NULL), WEIR_OK);
+    CHECK_STRING(found.tube, "");
+    CHECK_INT(count_steps(broker), <, JOBS / 2);
     weir_broker_close(broker);
 }
 

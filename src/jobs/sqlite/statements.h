@@ -63,6 +63,10 @@
                                               WEIRI_SQL_SUSPECT) ") ORDER BY priority, run_at "    \
                                                                  "LIMIT 1) "                       \
                                                                  "FROM tubes t "
+/* The same, but for all numbers of jobs. */
+#define WEIRI_SQL_SELECT_NAMES                                                                     \
+    "SELECT iif(paused_until > ?1, paused_until, 0), name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 "       \
+    "FROM tubes "
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -155,6 +159,8 @@
                     "WHERE state = 4 AND jobs.tube = ?1 ORDER BY jobs.id LIMIT ?3")                \
     X(TUBES, WEIRI_SQL_SELECT_TUBES "ORDER BY name")                                               \
     X(TUBE, WEIRI_SQL_SELECT_TUBES "WHERE name = ?2")                                              \
+    X(TUBE_NAMES, WEIRI_SQL_SELECT_NAMES "ORDER BY name")                                          \
+    X(TUBE_NAME, WEIRI_SQL_SELECT_NAMES "WHERE name = ?2")                                         \
     X(PEEK, "SELECT " WEIRI_SQL_SHOWN ", name FROM jobs" WEIRI_SQL_KEY                             \
             "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1")                               \
     X(PEEK_DELAYED,                                                                                \

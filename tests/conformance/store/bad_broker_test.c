@@ -313,6 +313,30 @@ ROW(weir_broker_tubes, fn, null, WEIR_EINVAL)
     return tell(weir_broker_tubes(w->broker, TUBE, NULL, NULL, told));
 }
 
+static enum weir_status find_of(struct world *w, const char *tube)
+{
+    return tell(weir_broker_find_tubes(w->broker, tube, ignore_tube, NULL, told));
+}
+
+static enum weir_status find_on(struct world *w, weir_broker *broker)
+{
+    (void)w;
+    return tell(weir_broker_find_tubes(broker, NULL, ignore_tube, NULL, told));
+}
+
+OBJECT_ROWS(weir_broker_find_tubes, broker, find_on)
+TUBE_NAME_ROWS(weir_broker_find_tubes, find_of)
+
+ROW(weir_broker_find_tubes, tube, null, WEIR_OK)
+{
+    return find_of(w, NULL);
+}
+
+ROW(weir_broker_find_tubes, fn, null, WEIR_EINVAL)
+{
+    return tell(weir_broker_find_tubes(w->broker, TUBE, NULL, NULL, told));
+}
+
 static enum weir_status peek(weir_broker *broker, const char *tube, enum weir_job_state state,
                              size_t limit)
 {
