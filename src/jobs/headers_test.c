@@ -133,8 +133,8 @@ TEST(damaged, "headers that were damaged on disk show as damage")
     options.headers = SOME;
     (void)jobs_put(broker, "t", "x", &options);
     CHECK_INT(
-        sqlite3_exec(store->writer.db, "UPDATE bodies SET told = x'613d0a00'", NULL, NULL, NULL),
-        ==, SQLITE_OK);
+        sqlite3_exec(store->writer.db, "UPDATE jobs SET told = x'613d0a00'", NULL, NULL, NULL), ==,
+        SQLITE_OK);
     struct weiri_list list;
     struct weiri_exchange exchange = jobs_reserve(broker, "t", 1, 25, &list);
     CHECK_INT(exchange.reserved_count, ==, 0);
@@ -150,8 +150,8 @@ TEST(damaged_alike, "damage is seen where headers and body are equal, and change
     const struct weir_put_options options = {.headers = "a=1\n"};
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL), WEIR_OK);
     CHECK_INT(sqlite3_exec(store->writer.db,
-                           "UPDATE bodies SET body = x'623d310a00', told = x'623d310a00'", NULL,
-                           NULL, NULL),
+                           "UPDATE jobs SET body = x'623d310a00', told = x'623d310a00'", NULL, NULL,
+                           NULL),
               ==, SQLITE_OK);
     struct weiri_list list;
     CHECK_INT(jobs_reserve(broker, "t", 1, 25, &list).reserved_count, ==, 0);

@@ -556,7 +556,7 @@ TEST(what_cannot_move, "a body that is too large for the target, or damaged, is 
     (void)jobs_put(from, "t", "good", NULL);
     (void)jobs_put(from, "t", "damaged", NULL);
     (void)jobs_put(from, "t", "too large a body", NULL);
-    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET body = x'64' WHERE id = 2", NULL,
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE jobs SET body = x'64' WHERE id = 2", NULL,
                            NULL, NULL),
               ==, SQLITE_OK);
     to->config.body_size_max = 10;

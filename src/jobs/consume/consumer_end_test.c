@@ -376,7 +376,7 @@ TEST(buried_by_store,
     jobs_free(burials.scene.broker, &list);
     jobs_wall_step(&wall, WEIR_SECONDS(60));
     (void)jobs_put(burials.scene.broker, "t", "x", NULL);
-    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET checksum = 1 WHERE id = 151", NULL,
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE jobs SET checksum = 1 WHERE id = 151", NULL,
                            NULL, NULL),
               ==, SQLITE_OK);
     struct weir_consumer_options options = scene_options_of(&burials.scene, scene_count_run);

@@ -184,7 +184,7 @@ TEST(buried_without_a_run, "jobs that the store buries for a consumer are told: 
     jobs_free_one(scene.broker, jobs_reserve_one(scene.broker, "t"));
     (void)jobs_put(scene.broker, "t", "damaged", NULL);
     struct weiri_store *store = scene.broker->store;
-    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET body = x'64' WHERE id = 2", NULL,
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE jobs SET body = x'64' WHERE id = 2", NULL,
                            NULL, NULL),
               ==, SQLITE_OK);
     struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);

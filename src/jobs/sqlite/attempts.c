@@ -35,19 +35,18 @@ struct copies {
     size_t count;
 };
 
-/* Returns a code of SQLite. */
-static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
+static void read_attempt(struct weiri_connection *reader, sqlite3_stmt *statement,
+                         struct copy *copy)
 {
-    const char *reason = (const char *)sqlite3_column_text(statement, 8);
-    const char *tail = (const char *)sqlite3_column_text(statement, 9);
+    const char *reason = weiri_sql_text(reader, statement, 8);
+    const char *tail = weiri_sql_text(reader, statement, 9);
     int64_t number = sqlite3_column_int64(statement, 0);
     int outcome = sqlite3_column_int(statement, 1);
-    if (reason == NULL || tail == NULL) {
-        return SQLITE_NOMEM;
-    }
-    if (number < 0 || number > UINT32_MAX || outcome < WEIR_RUN_DONE ||
-        outcome > WEIR_RUN_CANCELED) {
-        return SQLITE_CORRUPT;
+    bool is_sound = number >= 0 && number <= UINT32_MAX && outcome >= WEIR_RUN_DONE &&
+                    outcome <= WEIR_RUN_CANCELED && reason != NULL && tail != NULL;
+    if (!is_sound) {
+        weiri_sql_fail(reader, SQLITE_CORRUPT);
+        return;
     }
     (void)snprintf(copy->reason, sizeof(copy->reason), "%s", weiri_attempt_cut(reason, number));
     (void)snprintf(copy->tail, sizeof(copy->tail), "%s", tail);
@@ -61,7 +60,6 @@ static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
                                           .signal = sqlite3_column_int(statement, 7),
                                           .reason = copy->reason,
                                           .tail = copy->tail};
-    return SQLITE_OK;
 }
 
 static void read_attempts(struct weiri_reading *reading, void *arg)
@@ -73,7 +71,7 @@ static void read_attempts(struct weiri_reading *reading, void *arg)
     copies->is_gone = !weiri_sql_find(reader, WEIRI_SQL_LOAD, WEIRI_VALUES(copies->job), &ignored);
     bool is = weiri_sql_first(reader, WEIRI_SQL_ATTEMPTS, WEIRI_VALUES(copies->job), &statement);
     for (; is && copies->count < WEIR_ATTEMPTS_MAX; is = weiri_sql_next(reader, statement)) {
-        weiri_sql_fail(reader, read_attempt(statement, &copies->items[copies->count++]));
+        read_attempt(reader, statement, &copies->items[copies->count++]);
     }
     weiri_sql_leave(statement);
 }

@@ -52,30 +52,23 @@ struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD
     return last == bytes ? weiri_null() : weiri_blob(bytes, (size_t)(last - bytes));
 }
 
-uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct weiri_value *told)
+uint64_t weiri_body_checksum(struct weiri_value body, struct weiri_value told)
 {
-    uint64_t checksum = weiri_checksum(body->data, body->size);
-    return told == NULL || told->size == 0 ? checksum : add(checksum, told->bytes, told->size);
+    uint64_t checksum = weiri_checksum(body.bytes, body.size);
+    return told.size == 0 ? checksum : add(checksum, told.bytes, told.size);
 }
 
-bool weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
+void weiri_stored_body_read(struct weiri_connection *connection, sqlite3_stmt *statement, int first,
                             struct weiri_stored_body *ret_body)
 {
-    struct weiri_stored_body body = {.size = 0};
-    struct weiri_value told = weiri_null();
-    bool is_there =
-        weiri_sql_first(connection, WEIRI_SQL_BODY, WEIRI_VALUES(number), &body.statement);
-    if (is_there) {
-        uint64_t checksum = (uint64_t)sqlite3_column_int64(body.statement, 0);
-        body.bytes = sqlite3_column_blob(body.statement, 1);
-        body.size = (size_t)sqlite3_column_bytes(body.statement, 1);
-        told.bytes = sqlite3_column_blob(body.statement, 2);
-        told.size = (size_t)sqlite3_column_bytes(body.statement, 2);
-        bool is_read = sqlite3_errcode(connection->db) != SQLITE_NOMEM;
-        const struct weir_body whole = {body.bytes, body.size, NULL};
-        body.is_sound = is_read && weiri_stored_body_checksum(&whole, &told) == checksum;
-        weiri_sql_fail(connection, is_read ? SQLITE_OK : SQLITE_NOMEM);
-    }
+    uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, first);
+    struct weiri_value whole = weiri_sql_blob(connection, statement, first + 1);
+    struct weiri_value told = weiri_sql_blob(connection, statement, first + 2);
+    struct weiri_stored_body body = {.bytes = whole.bytes,
+                                     .size = whole.size,
+                                     .is_there =
+                                         sqlite3_column_type(statement, first + 1) != SQLITE_NULL};
+    body.is_sound = body.is_there && weiri_body_checksum(whole, told) == checksum;
     const char *next = told.bytes;
     /* What is damaged may end without a NUL. */
     const char *end = told.size > 0 && next[told.size - 1] == '\0' ? next + told.size : next;
@@ -84,5 +77,4 @@ bool weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
     next = next == end ? end : next + strlen(next) + 1;
     WEIRI_TOLD_FIELDS(TAKE)
     *ret_body = body;
-    return is_there;
 }

@@ -7,7 +7,9 @@
 
 #include "jobs/sqlite/connection.h"
 
-/* The body of a job, and what is told beside it, as a store keeps them: under one checksum. */
+/* The body of a job, and what is told beside it, as a store keeps them: under one checksum, in the
+ * job's row. What is larger is apart, in a row of its own that a run does not write again. */
+#define WEIRI_BODY_INSIDE 3000 /* bytes; with the rest of the row they fit on a page */
 
 /* A 64-bit checksum that detects damage, but no attacker. It is stored, so it is the same on every
  * machine and in every version, unlike the tables' hash (base/hash.h).
@@ -23,23 +25,31 @@ uint64_t weiri_checksum(const void *data, size_t size);
 #define WEIRI_TOLD_SIZE (0 WEIRI_TOLD_FIELDS(WEIRI_TOLD_SIZE_OF))
 #define WEIRI_TOLD_SIZE_OF(name, kind, limit, feature) +(limit) + 1
 
+/* A body that is to be stored. */
+struct weiri_new_body {
+    int64_t checksum;
+    struct weiri_value body;
+    struct weiri_value told;
+};
+
+/* A body that is stored. */
 struct weiri_stored_body {
-    const void *bytes; /* NULL: empty */
+    const void *bytes;
     size_t size;
     WEIRI_TOLD_FIELDS(WEIRI_TEXT_MEMBER) /* "": none */
-    bool is_sound;                       /* the checksum fits */
-    sqlite3_stmt *statement;
+    bool is_there;
+    bool is_sound; /* it is there, and the checksum fits */
 };
 
 /* The value of what a put has beside its body. */
 struct weiri_value weiri_told(const struct weiri_put *put, char bytes[WEIRI_TOLD_SIZE]);
 
-/* told NULL: nothing is beside it. */
-uint64_t weiri_stored_body_checksum(const struct weir_body *body, const struct weiri_value *told);
+/* told may be NULL's, or empty: nothing is beside it. */
+uint64_t weiri_body_checksum(struct weiri_value body, struct weiri_value told);
 
-/* Reads a body. It is SQLite's until weiri_sql_leave(body.statement), which follows. Whether there
- * is one: none is not sound. */
-bool weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
+/* Reads the columns WEIRI_SQL_BODY of a statement's row, from the number of the first on. It is the
+ * statement's. */
+void weiri_stored_body_read(struct weiri_connection *connection, sqlite3_stmt *statement, int first,
                             struct weiri_stored_body *ret_body);
 
 #endif

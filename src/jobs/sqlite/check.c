@@ -50,10 +50,8 @@ static char *add_damage(struct damages *damages)
 static void check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
                        struct damages *damages)
 {
-    const char *text = (const char *)sqlite3_column_text(statement, 0);
-    if (text == NULL) {
-        weiri_sql_fail(reader, SQLITE_NOMEM);
-    } else if (strcmp(text, "ok") != 0) {
+    const char *text = weiri_sql_text(reader, statement, 0);
+    if (reader->code == SQLITE_OK && text != NULL && strcmp(text, "ok") != 0) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", text);
     }
 }
@@ -61,13 +59,12 @@ static void check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
 static void check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
                        struct damages *damages)
 {
-    int64_t number = sqlite3_column_int64(statement, 0);
     struct weiri_stored_body body;
-    bool is_there = weiri_stored_body_read(reader, number, &body);
-    weiri_sql_leave(body.statement);
+    weiri_stored_body_read(reader, statement, 1, &body);
     if (reader->code == SQLITE_OK && !body.is_sound) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "the body of job %lld is %s",
-                       (long long)number, is_there ? "damaged" : "missing");
+                       (long long)sqlite3_column_int64(statement, 0),
+                       body.is_there ? "damaged" : "missing");
     }
 }
 
@@ -94,7 +91,7 @@ static const struct {
     {"SELECT printf('the counts of tube %s are not those of its jobs', name) FROM tubes t "
      "WHERE (delayed, ready, reserved, buried) IS NOT (" COUNTS ")",
      check_text},
-    {"SELECT id FROM jobs NOT INDEXED", check_body},
+    {"SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs NOT INDEXED" WEIRI_SQL_APART, check_body},
 };
 
 /* Runs one of them; damage in the file ends it, and is told of like its rows. */

@@ -110,9 +110,9 @@ TEST(integrity, "wrong counts, and bodies that are damaged or missing, are told 
 {
     static const char *const rows[][2] = {
         {"UPDATE tubes SET ready = ready + 1 WHERE name = 'u'", "counts of tube u"},
-        {"UPDATE bodies SET body = CAST('The body of the first job' AS BLOB) WHERE id = 1",
+        {"UPDATE jobs SET body = CAST('The body of the first job' AS BLOB) WHERE id = 1",
          "body of job 1 is damaged"},
-        {"DELETE FROM bodies WHERE id = 2", "body of job 2 is missing"},
+        {"UPDATE jobs SET body = NULL WHERE id = 2", "body of job 2 is missing"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char path[16];
@@ -157,7 +157,7 @@ TEST(bounded, "of a store that is damaged all over ten findings are told")
         (void)jobs_put(broker, "t", "x", NULL);
     }
     weir_broker_close(broker);
-    change("jobs.db", "DELETE FROM bodies");
+    change("jobs.db", "UPDATE jobs SET body = NULL");
     CHECK_INT(check("jobs.db").count, ==, 10);
 }
 
@@ -169,7 +169,7 @@ TEST(headers, "the headers of a job are checked with its body")
     (void)jobs_put(broker, "t", "x", &options);
     weir_broker_close(broker);
     CHECK_INT(check("jobs.db").count, ==, 0);
-    change("jobs.db", "UPDATE bodies SET told = x'6c616e673d66720a757365723d370a00'");
+    change("jobs.db", "UPDATE jobs SET told = x'6c616e673d66720a757365723d370a00'");
     check_one("jobs.db", "integrity", "body of job 1 is damaged");
 }
 

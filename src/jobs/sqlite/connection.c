@@ -375,6 +375,23 @@ void weiri_sql_exec(struct weiri_connection *connection, const char *sql)
     }
 }
 
+const char *weiri_sql_text(struct weiri_connection *connection, sqlite3_stmt *statement, int column)
+{
+    bool is_there = sqlite3_column_type(statement, column) != SQLITE_NULL;
+    const char *text = is_there ? (const char *)sqlite3_column_text(statement, column) : NULL;
+    weiri_sql_fail(connection, is_there && text == NULL ? SQLITE_NOMEM : SQLITE_OK);
+    return is_there && text == NULL ? "" : text;
+}
+
+struct weiri_value weiri_sql_blob(struct weiri_connection *connection, sqlite3_stmt *statement,
+                                  int column)
+{
+    const void *bytes = sqlite3_column_blob(statement, column);
+    bool is_lacking = sqlite3_errcode(connection->db) == SQLITE_NOMEM;
+    weiri_sql_fail(connection, is_lacking ? SQLITE_NOMEM : SQLITE_OK);
+    return weiri_blob(bytes, (size_t)sqlite3_column_bytes(statement, column));
+}
+
 bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
                     const struct weiri_value *values, int64_t *ret_number)
 {

@@ -97,9 +97,11 @@ struct weiri_value weiri_value(struct weiri_value value);
 #define WEIRI_VALUES_14(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_13(__VA_ARGS__)
 #define WEIRI_VALUES_15(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_14(__VA_ARGS__)
 
-/* Behind other values the words and the put_id of `put`. */
-#define WEIRI_WORDS_OF_PUT WEIRI_WORD_FIELDS(WEIRI_WORD_OF_PUT) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_PUT)
-#define WEIRI_WORD_OF_PUT(name, kind, limit, feature) , put->name
+/* Behind other values the words and the put_id of a row, or of its key. */
+#define WEIRI_WORDS_OF_ROW WEIRI_WORD_FIELDS(WEIRI_WORD_OF_ROW) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_ROW)
+#define WEIRI_WORD_OF_ROW(name, kind, limit, feature) , row->name
+#define WEIRI_WORDS_OF_KEY WEIRI_WORD_FIELDS(WEIRI_WORD_OF_KEY) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_KEY)
+#define WEIRI_WORD_OF_KEY(name, kind, limit, feature) , row->key.name
 
 /* Statements. What fails first sticks to the connection, as its code: from then on statements do
  * nothing and find no row, so that the statements of a transaction are written as a sequence, and
@@ -125,6 +127,12 @@ bool weiri_sql_first(struct weiri_connection *connection, enum weiri_sql which,
 bool weiri_sql_next(struct weiri_connection *connection, sqlite3_stmt *statement);
 /* Ends a statement before its last row. */
 void weiri_sql_leave(sqlite3_stmt *statement);
+
+/* A column of a row, which is the statement's. Text: NULL where there is none. */
+const char *weiri_sql_text(struct weiri_connection *connection, sqlite3_stmt *statement,
+                           int column);
+struct weiri_value weiri_sql_blob(struct weiri_connection *connection, sqlite3_stmt *statement,
+                                  int column);
 
 /* Runs a statement whose rows do not matter. Returns what sticks. */
 int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,

@@ -6,45 +6,34 @@
 
 #include "jobs/sqlite/body.h"
 
-/* Reads a text; NULL where there is none. */
-static const char *read_text(struct weiri_connection *connection, sqlite3_stmt *statement,
-                             int column)
-{
-    bool is_there = sqlite3_column_type(statement, column) != SQLITE_NULL;
-    const char *text = is_there ? (const char *)sqlite3_column_text(statement, column) : NULL;
-    weiri_sql_fail(connection, is_there && text == NULL ? SQLITE_NOMEM : SQLITE_OK);
-    return text;
-}
-
-bool weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+void weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row, struct weir_job *ret_job)
 {
     struct weir_job job = {.progress = -1};
     struct weiri_job_row row = {.number = 0};
-#define TEXT(name, kind, limit, feature) &job.name,
-    const char **words[] = {WEIRI_WORD_FIELDS(TEXT) & job.identity};
     weiri_row_read(connection, statement, &row);
-    job.reason = read_text(connection, statement, 13);
-    job.key = read_text(connection, statement, 14);
-    for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) {
-        *words[i] = read_text(connection, statement, WEIRI_SQL_JOB_NUMBERS + i);
-    }
+    job.reason = weiri_sql_text(connection, statement, WEIRI_COLUMN_reason);
+    job.key = weiri_sql_text(connection, statement, WEIRI_COLUMN_key);
+    job.identity = weiri_sql_text(connection, statement, WEIRI_COLUMN_identity);
+#define READ(name, kind, limit, feature)                                                           \
+    job.name = weiri_sql_text(connection, statement, WEIRI_COLUMN_##name);
+    WEIRI_WORD_FIELDS(READ)
     job.priority = row.priority;
     job.created_ns = row.created_ns;
     *ret_row = row;
     *ret_job = job;
-    return connection->code == SQLITE_OK;
 }
 
 struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
-                                         struct weiri_connection *connection, int64_t number,
+                                         struct weiri_connection *connection,
+                                         sqlite3_stmt *statement, int64_t number,
                                          struct weir_job *job)
 {
     struct weiri_stored_body stored;
     struct weiri_reservation *copy = NULL;
     void *body;
     struct weir_job_id id;
-    weiri_stored_body_read(connection, number, &stored);
+    weiri_stored_body_read(connection, statement, WEIRI_COLUMN_body, &stored);
     weiri_number_format(number, &id);
     job->id = id.text;
 #define TELL(name, kind, limit, feature) job->name = stored.name;
@@ -57,12 +46,9 @@ struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
     if (copy != NULL) {
         copy->number = number;
         copy->status = stored.is_sound ? WEIR_OK : WEIR_ECORRUPT;
-    }
-    if (copy != NULL && stored.bytes != NULL) {
         memcpy(body, stored.bytes, stored.size);
     }
     job->id = NULL; /* the copy has its own */
-    weiri_sql_leave(stored.statement);
     return copy;
 }
 
@@ -77,23 +63,16 @@ struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t 
     if (!weiri_sql_first(reader, WEIRI_SQL_PEEK, WEIRI_VALUES(number), &statement)) {
         return NULL;
     }
-    if (!weiri_job_read(reader, statement, &row, &job)) {
-        weiri_sql_leave(statement);
-        return NULL;
-    }
+    weiri_job_read(reader, statement, &row, &job);
     const struct weiri_now now = {reading->now_ns, weiri_store_lease_now(reading->store)};
     weiri_row_show(&job, &row, now);
-    job.tube = read_text(reader, statement, sqlite3_column_count(statement) - 1);
-    if (job.attempts > 0) {
-        int64_t outcome;
-        weiri_sql_find(reader, WEIRI_SQL_LAST_OUTCOME, WEIRI_VALUES(number), &outcome);
-        job.last_outcome = (enum weir_run_outcome)outcome;
-    }
+    job.tube = weiri_sql_text(reader, statement, WEIRI_COLUMN_tube_name);
+    job.last_outcome = (enum weir_run_outcome)sqlite3_column_int64(statement, WEIRI_COLUMN_outcome);
     if (job.state == WEIR_JOB_RESERVED) {
         job.owner_life = weiri_worker_life(reading->store, reader, &row, &reading->known);
     }
     if (state == WEIRI_JOB_GONE || state == job.state) {
-        copy = weiri_job_copy(reading->store, reader, number, &job);
+        copy = weiri_job_copy(reading->store, reader, statement, number, &job);
     }
     weiri_sql_leave(statement);
     return copy;

@@ -163,7 +163,7 @@ static int cut(void)
         weir_broker *broker = jobs_store_open("cut.db", &wall);
         int64_t jobs = query(broker, "SELECT count(*) FROM jobs");
         CHECK_INT(query(broker, "SELECT coalesce(max(id), 0) FROM jobs"), ==, jobs);
-        CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, jobs);
+        CHECK_INT(query(broker, "SELECT count(body) FROM jobs"), ==, jobs);
         CHECK_INT(query(broker, "SELECT coalesce(sum(ready), 0) FROM tubes"), ==, jobs);
         CHECK_INT(query(broker, "SELECT count(*) FROM pragma_integrity_check "
                                 "WHERE integrity_check = 'ok'"),

@@ -15,7 +15,7 @@
 static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
                       struct weir_tube_counts *ret_counts)
 {
-    const char *name = (const char *)sqlite3_column_text(statement, 1);
+    const char *name = weiri_sql_text(reading->reader, statement, 1);
     int64_t numbers[9];
     bool is_sound = true;
     for (int i = 0; i < 9; i++) {

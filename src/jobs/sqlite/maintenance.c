@@ -43,7 +43,7 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
 
 /* Deletes what belongs to no job. A throttled key outlives its job: its job is negative. */
 static const char *const orphans[] = {
-    "DELETE FROM bodies WHERE id NOT IN (SELECT id FROM jobs)",
+    "DELETE FROM bodies WHERE id NOT IN (SELECT id FROM jobs WHERE body IS NULL)",
     "DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs)",
     "DELETE FROM keys WHERE job > 0 AND job NOT IN (SELECT id FROM jobs)",
 };
@@ -76,21 +76,12 @@ struct stretch {
 };
 
 /* Buries a job whose body is damaged, unless a worker has it. */
-static void check_job(struct weiri_store *own, struct weiri_tally *tally, int64_t number,
-                      struct weir_repair_counts *counts)
+static void bury(struct weiri_store *own, struct weiri_tally *tally, int64_t number)
 {
     struct weiri_job_row row;
-    struct weiri_stored_body body;
     const struct weiri_job_step step = {.event = WEIRI_JOB_SET_ASIDE};
     enum weir_status status;
-    if (!weiri_row_load(own, number, &row)) {
-        return;
-    }
-    counts->jobs++;
-    weiri_stored_body_read(&own->writer, number, &body);
-    weiri_sql_leave(body.statement);
-    if (!body.is_sound) {
-        counts->damaged++;
+    if (weiri_row_load(own, number, &row)) {
         weiri_row_change(own, tally, &row, &step, weiri_store_times(own), weiri_damage_reason,
                          &status);
     }
@@ -100,19 +91,25 @@ static void check_stretch(struct weiri_store *own, void *arg)
 {
     struct stretch *stretch = arg;
     struct weiri_tally tally = {0};
-    int64_t numbers[CHECK_JOBS];
+    int64_t damaged[CHECK_JOBS];
     sqlite3_stmt *statement;
     stretch->count = 0;
     stretch->found = (struct weir_repair_counts){0};
     bool is = weiri_sql_first(&own->writer, WEIRI_SQL_NEXT_JOBS,
                               WEIRI_VALUES(stretch->after, CHECK_JOBS), &statement);
     for (; is && stretch->count < CHECK_JOBS; is = weiri_sql_next(&own->writer, statement)) {
-        numbers[stretch->count++] = sqlite3_column_int64(statement, 0);
+        struct weiri_stored_body body;
+        weiri_stored_body_read(&own->writer, statement, 1, &body);
+        stretch->last = sqlite3_column_int64(statement, 0);
+        stretch->count++;
+        if (!body.is_sound) {
+            damaged[stretch->found.damaged++] = stretch->last;
+        }
     }
     weiri_sql_leave(statement);
-    for (size_t i = 0; i < stretch->count; i++) {
-        check_job(own, &tally, numbers[i], &stretch->found);
-        stretch->last = numbers[i];
+    stretch->found.jobs = stretch->count;
+    for (size_t i = 0; i < stretch->found.damaged; i++) {
+        bury(own, &tally, damaged[i]);
     }
     weiri_tally_flush(own, &tally);
 }

@@ -81,8 +81,8 @@ TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, count
         (void)jobs_put(broker, "t", "body", i == 3 ? &delayed : NULL);
     }
     struct weiri_reservation *job = jobs_reserve_one(broker, "t"); /* 1 */
-    run("UPDATE bodies SET body = x'00' WHERE id IN (1, 2, 4); "
-        "INSERT INTO bodies(id, checksum, body) VALUES(77, 1, x'00'); "
+    run("UPDATE jobs SET body = x'00' WHERE id IN (1, 2, 4); "
+        "INSERT INTO bodies(id, body) VALUES(77, x'00'); "
         "INSERT INTO keys(tube, key, job, until, again, again_at) VALUES(1, 'k', 88, 0, 0, 0), "
         "(1, 'l', -88, 0, 0, 0); "
         "UPDATE tubes SET ready = 0, delayed = 700");

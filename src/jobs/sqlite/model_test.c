@@ -346,8 +346,8 @@ static int64_t recount(struct model *m, int tube, enum weir_job_state state)
     struct weiri_store *store = m->broker->store;
     char sql[160];
     (void)snprintf(sql, sizeof(sql),
-                   "SELECT count(*) FROM jobs j, tubes t, bodies b WHERE j.tube = t.id AND "
-                   "b.id = j.id AND t.name = '%s' AND j.state = %d",
+                   "SELECT count(*) FROM jobs j, tubes t WHERE j.tube = t.id AND "
+                   "t.name = '%s' AND j.state = %d",
                    tubes[tube], (int)state);
     sqlite3_stmt *statement;
     CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);

@@ -404,16 +404,18 @@ TEST(taken_out_of_wal, "a store that another program took out of WAL mode is put
 }
 
 #define COLUMNS                                                                                    \
-    ", tube, state, priority, run_at, ttr, attempts, created, lease, token, owner, reason"
+    ", tube, state, priority, run_at, ttr, created, lease, token, attempts, lost, started, "       \
+    "owner, "                                                                                      \
+    "attempts_max, reason, checksum, body"
 
 TEST(damaged_body, "a job with a body damaged on disk is buried, and never reserved")
 {
     make_store("jobs.db");
     run_sql("jobs.db",
             "INSERT INTO jobs(id" COLUMNS ") SELECT 2" COLUMNS " FROM jobs; "
-            "INSERT INTO bodies(id, checksum, body) SELECT 2, checksum, body FROM bodies; "
-            "UPDATE bodies SET body = CAST('a body that is gone!' AS BLOB) WHERE id = 1; "
+            "UPDATE jobs SET body = CAST('a body that is gone!' AS BLOB) WHERE id = 1; "
             "INSERT INTO jobs(id" COLUMNS ") SELECT 3" COLUMNS " FROM jobs WHERE id = 1; "
+            "UPDATE jobs SET body = NULL WHERE id = 3; "
             "UPDATE tubes SET ready = 3, put = 3");
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_list list;

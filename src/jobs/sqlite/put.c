@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/write.h"
@@ -17,18 +16,6 @@
 enum {
     CUT_JOBS = 100
 };
-
-/* which: adds or renews. */
-static void write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
-                       const struct weiri_put_request *request)
-{
-    char bytes[WEIRI_TOLD_SIZE];
-    struct weiri_value told = weiri_told(request->own, bytes);
-    int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
-    weiri_sql_run(
-        &store->writer, which,
-        WEIRI_VALUES(number, checksum, weiri_blob(request->body->data, request->body->size), told));
-}
 
 /* Loads the job that has or had the put's key, with the key. */
 static void load_older(struct weiri_store *store, const struct weiri_put *put,
@@ -49,25 +36,6 @@ static void load_older(struct weiri_store *store, const struct weiri_put *put,
     }
 }
 
-/* Makes a job the one that is put, as far as its row is concerned but for the facts. */
-static void renew_job(struct weiri_store *store, const struct weiri_put_request *request,
-                      const struct weiri_job_row *row, bool is_running)
-{
-    const struct weiri_put *put = request->own;
-    if (is_running) {
-        weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
-                      WEIRI_VALUES(row->number, (int64_t)row->key.again,
-                                   row->key.again_at_ns WEIRI_WORDS_OF_PUT));
-    } else {
-        weiri_sql_run(
-            &store->writer, WEIRI_SQL_RENEW_JOB,
-            WEIRI_VALUES(row->number, row->priority, row->facts.ttr_ns WEIRI_WORDS_OF_PUT));
-    }
-    weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY,
-                  WEIRI_VALUES(row->number, request->now.wall_ns));
-    write_body(store, WEIRI_SQL_RENEW_BODY, row->number, request);
-}
-
 /* Each key whose time has passed is deleted once. A put adds one and deletes more, but not so many
  * that others could not write for long. */
 static void take_key(struct weiri_store *store, const char *key, const struct weiri_job_row *row,
@@ -80,15 +48,12 @@ static void take_key(struct weiri_store *store, const char *key, const struct we
 
 /* Looks for a job that has the put_id of the body at hand. */
 static bool find_same(struct weiri_store *store, struct weiri_put_request *request,
-                      int64_t *ret_number)
+                      int64_t checksum, int64_t *ret_number)
 {
     const struct weiri_put *put = request->own;
     int64_t same = 0; /* negative: with another body */
     bool is_there = false;
     if (put->put_id != NULL) {
-        char bytes[WEIRI_TOLD_SIZE];
-        struct weiri_value told = weiri_told(put, bytes);
-        int64_t checksum = (int64_t)weiri_stored_body_checksum(request->body, &told);
         is_there = weiri_sql_find(&store->writer, WEIRI_SQL_FIND_PUT,
                                   WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns,
                                                checksum, put->ret_was_there != NULL),
@@ -108,10 +73,14 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
 {
     const struct weiri_put *put = request->own;
     struct weiri_job_row row = {.tube = request->tube};
+    char bytes[WEIRI_TOLD_SIZE];
+    struct weiri_new_body body = {.body = weiri_blob(request->body->data, request->body->size),
+                                  .told = weiri_told(put, bytes)};
+    body.checksum = (int64_t)weiri_body_checksum(body.body, body.told);
     struct weiri_effects effects;
     bool is_at_once = weiri_is_at_once(put);
     int64_t run_at_ns = weiri_put_when(put, request->said_ns);
-    if (find_same(store, request, ret_number)) {
+    if (find_same(store, request, body.checksum, ret_number)) {
         return;
     }
     if (put->key != NULL) {
@@ -127,15 +96,11 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
         weiri_decide_put(&row, put, run_at_ns, &request->record, request->now, &effects);
     request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
-        weiri_row_add(store, put, &row);
-        write_body(store, WEIRI_SQL_ADD_BODY, row.number, request);
+        weiri_row_add(store, &row, &body);
     }
     weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
     if (effects.writes_put && write == WEIRI_UPDATE) {
-        renew_job(store, request, &row, effects.key == WEIRI_KEY_AGAIN);
-    } else if (effects.key == WEIRI_KEY_AGAIN) {
-        weiri_sql_run(&store->writer, WEIRI_SQL_AGAIN_AT,
-                      WEIRI_VALUES(row.number, row.key.again_at_ns));
+        weiri_row_renew_body(store, row.number, &body);
     }
     if (effects.key == WEIRI_KEY_TAKE) {
         take_key(store, put->key, &row, request->now);

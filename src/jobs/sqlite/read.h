@@ -40,13 +40,14 @@ WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read
 /* --- jobs as they are (copy.c) --- */
 
 /* Reads a row of WEIRI_SQL_PICK or WEIRI_SQL_PEEK: the row's facts, and of the job all but its id,
- * its tube, its body and the facts. Its texts are the statement's. false: it has failed. */
-bool weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+ * its tube, its body and the facts. Its texts are the statement's. */
+void weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row, struct weir_job *ret_job);
-/* Copies a job with its body. One whose body is missing or damaged has a status and says so. NULL:
- * it has failed. */
+/* Copies a job with the body of that row. One whose body is missing or damaged has a status and
+ * says so. NULL: it has failed. */
 struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
-                                         struct weiri_connection *connection, int64_t number,
+                                         struct weiri_connection *connection,
+                                         sqlite3_stmt *statement, int64_t number,
                                          struct weir_job *job);
 
 /* Copies a job as it is, inside a transaction. NULL: there is none, or it is not in the state (0:

@@ -28,7 +28,7 @@ static void read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt 
     struct weir_job job;
     weiri_job_read(&store->writer, statement, &pick.row, &job);
     job.tube = tube;
-    pick.reservation = weiri_job_copy(store, &store->writer, pick.row.number, &job);
+    pick.reservation = weiri_job_copy(store, &store->writer, statement, pick.row.number, &job);
     if (pick.reservation != NULL && pick.reservation->status != WEIR_OK) {
         weiri_reservation_free(&store->config->allocator, pick.reservation);
         pick.reservation = NULL;
@@ -43,11 +43,8 @@ static size_t pick(struct weiri_store *store, const struct weiri_exchange *excha
     struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
     size_t count = 0;
-    bool is = group_limit > 0
-                  ? weiri_sql_first(writer, WEIRI_SQL_PICK_GROUPED,
-                                    WEIRI_VALUES(tube, (int64_t)limit, group_limit), &statement)
-                  : weiri_sql_first(writer, WEIRI_SQL_PICK, WEIRI_VALUES(tube, (int64_t)limit),
-                                    &statement);
+    bool is = weiri_sql_first(writer, WEIRI_SQL_PICK,
+                              WEIRI_VALUES(tube, group_limit, (int64_t)limit), &statement);
     for (; is && count < limit; is = weiri_sql_next(writer, statement)) {
         read_pick(store, exchange->tube, statement, &picks[count++]);
     }

@@ -31,30 +31,29 @@ int64_t weiri_tube_add(struct weiri_store *store, const char *name)
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row)
 {
-    int64_t state = sqlite3_column_int64(statement, 2);
-    int64_t attempts = sqlite3_column_int64(statement, 5);
-    int64_t token = sqlite3_column_int64(statement, 7);
-    int64_t lost = sqlite3_column_int64(statement, 21);
-    bool has_progress = sqlite3_column_type(statement, 12) != SQLITE_NULL;
+#define INTEGER(name) sqlite3_column_int64(statement, WEIRI_COLUMN_##name)
+#define IS_THERE(name) (sqlite3_column_type(statement, WEIRI_COLUMN_##name) != SQLITE_NULL)
+    int64_t state = INTEGER(state);
+    int64_t attempts = INTEGER(attempts);
+    int64_t token = INTEGER(token);
+    int64_t lost = INTEGER(lost);
+    int64_t verdict = INTEGER(verdict);
+    int64_t attempts_max = INTEGER(attempts_max);
     struct weiri_job_row row = {
-        .number = sqlite3_column_int64(statement, 0),
-        .tube = sqlite3_column_int64(statement, 1),
-        .facts = {.run_at_ns = sqlite3_column_int64(statement, 3),
-                  .ttr_ns = sqlite3_column_int64(statement, 4),
-                  .lease_ns = sqlite3_column_int64(statement, 6)},
-        .priority = sqlite3_column_int(statement, 8),
-        .created_ns = sqlite3_column_int64(statement, 9),
-        .started_ns = sqlite3_column_int64(statement, 10),
-        .owner = sqlite3_column_int64(statement, 11),
-        .progress = has_progress ? sqlite3_column_int(statement, 12) : -1,
-        .worker = sqlite3_column_int64(statement, 20),
-        .key = {.is_there = sqlite3_column_type(statement, 14) != SQLITE_NULL,
-                .until_ns = sqlite3_column_int64(statement, 15),
-                .again = (uint64_t)sqlite3_column_int64(statement, 16),
-                .again_at_ns = sqlite3_column_int64(statement, 17)},
+        .number = INTEGER(id),
+        .tube = INTEGER(tube),
+        .facts = {.run_at_ns = INTEGER(run_at), .ttr_ns = INTEGER(ttr), .lease_ns = INTEGER(lease)},
+        .priority = (int32_t)INTEGER(priority),
+        .created_ns = INTEGER(created),
+        .started_ns = INTEGER(started),
+        .owner = INTEGER(owner),
+        .progress = IS_THERE(progress) ? (int)INTEGER(progress) : -1,
+        .worker = INTEGER(worker),
+        .key = {.is_there = IS_THERE(key),
+                .until_ns = INTEGER(until),
+                .again = (uint64_t)INTEGER(again),
+                .again_at_ns = INTEGER(again_at)},
     };
-    int64_t verdict = sqlite3_column_int64(statement, 18);
-    int64_t attempts_max = sqlite3_column_int64(statement, 19);
     if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
         row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
@@ -82,35 +81,68 @@ bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_
     return writer->code == SQLITE_OK;
 }
 
-void weiri_row_add(struct weiri_store *store, const struct weiri_put *put,
-                   struct weiri_job_row *row)
+static bool is_apart(const struct weiri_new_body *body)
+{
+    return body->body.size + body->told.size > WEIRI_BODY_INSIDE;
+}
+
+/* The row has a body that is small itself. */
+static void add_apart(struct weiri_store *store, int64_t number, const struct weiri_new_body *body)
+{
+    if (is_apart(body)) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_ADD_BODY,
+                      WEIRI_VALUES(number, body->body, body->told));
+    }
+}
+
+void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row,
+                   const struct weiri_new_body *body)
 {
     weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
                   WEIRI_VALUES(row->tube, (int64_t)row->facts.state, row->priority,
-                               row->facts.run_at_ns, row->facts.ttr_ns,
-                               row->created_ns WEIRI_WORDS_OF_PUT));
+                               row->facts.run_at_ns, row->facts.ttr_ns, row->created_ns,
+                               body->checksum, is_apart(body), body->body,
+                               body->told WEIRI_WORDS_OF_ROW));
     row->number = sqlite3_last_insert_rowid(store->writer.db);
+    add_apart(store, row->number, body);
 }
 
-/* A number, or NULL, which leaves the column as it was. */
-static struct weiri_value int_where(bool is_set, int64_t number)
+void weiri_row_renew_body(struct weiri_store *store, int64_t number,
+                          const struct weiri_new_body *body)
 {
-    return is_set ? weiri_int(number) : weiri_null();
+    weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_BODY,
+                  WEIRI_VALUES(number, body->checksum, is_apart(body), body->body, body->told));
+    weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, WEIRI_VALUES(number));
+    add_apart(store, number, body);
 }
 
 static void save(struct weiri_store *store, const struct weiri_job_row *row,
-                 const struct weiri_effects *effects)
+                 const struct weiri_effects *effects, struct weiri_now now)
 {
     const struct weiri_job_facts *facts = &row->facts;
     weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
                   WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
-                               facts->lease_ns, (int64_t)facts->token,
-                               int_where(effects->is_started, row->owner),
+                               facts->lease_ns, (int64_t)facts->token, row->owner,
                                weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
-                               int_where(effects->is_started, row->started_ns),
-                               int_where(row->progress >= 0, row->progress),
-                               int_where(facts->verdict != 0, facts->verdict), facts->attempts_max,
-                               row->worker, facts->lost));
+                               row->started_ns, row->progress, facts->verdict, facts->attempts_max,
+                               row->worker, facts->lost, effects->writes_put ? now.wall_ns : 0));
+    if (effects->writes_put && effects->key != WEIRI_KEY_AGAIN) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_RENEW,
+                      WEIRI_VALUES(row->number, row->priority, facts->ttr_ns WEIRI_WORDS_OF_ROW));
+    }
+}
+
+/* Of a put during the run, which the row's key has. */
+static void save_again(struct weiri_store *store, const struct weiri_job_row *row, bool writes_put)
+{
+    if (writes_put) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
+                      WEIRI_VALUES(row->number, (int64_t)row->key.again,
+                                   row->key.again_at_ns WEIRI_WORDS_OF_KEY));
+    } else {
+        weiri_sql_run(&store->writer, WEIRI_SQL_AGAIN_AT,
+                      WEIRI_VALUES(row->number, row->key.again_at_ns));
+    }
 }
 
 static void turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)
@@ -145,7 +177,8 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_effects *effects, struct weiri_now now)
 {
     bool is_deleted = write == WEIRI_DELETE;
-    bool is_saved = write == WEIRI_UPDATE && effects->key != WEIRI_KEY_AGAIN;
+    bool is_again = effects->key == WEIRI_KEY_AGAIN;
+    bool is_saved = write == WEIRI_UPDATE && (!is_again || effects->writes_put);
     const struct {
         bool is_needed;
         enum weiri_sql which;
@@ -168,7 +201,10 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         weiri_write_tell_holders(store);
     }
     if (is_saved) {
-        save(store, row, effects);
+        save(store, row, effects, now);
+    }
+    if (is_again) {
+        save_again(store, row, effects->writes_put);
     }
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         if (steps[i].is_needed) {
@@ -313,8 +349,7 @@ static void count(struct weiri_store *store, const struct weiri_tally *tally, bo
         weiri_sql_fail(writer, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
-    const char *name = (const char *)sqlite3_column_text(statement, 0);
-    weiri_sql_fail(writer, name == NULL ? SQLITE_NOMEM : SQLITE_OK);
+    const char *name = weiri_sql_text(writer, statement, 0);
     if (name != NULL && is_concerned) {
         weiri_write_notify(store, name, false);
     }

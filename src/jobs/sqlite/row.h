@@ -4,6 +4,7 @@
 #define WEIRI_SQLITE_ROW_H
 
 #include "jobs/core/job.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/store.h"
 
 /* Jobs inside a transaction: a row is read with its key, jobs/core/job.h decides what becomes of
@@ -47,10 +48,14 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
 bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row);
 
 /* Writes a row that was made for a put, and gives it its number. */
-void weiri_row_add(struct weiri_store *store, const struct weiri_put *put,
-                   struct weiri_job_row *row);
+void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row,
+                   const struct weiri_new_body *body);
 
-/* Does what was decided about a row; of a put all but what comes from the put itself. */
+/* Gives a job another body. */
+void weiri_row_renew_body(struct weiri_store *store, int64_t number,
+                          const struct weiri_new_body *body);
+
+/* Does what was decided about a row; of a put all but the body, and the key that it takes. */
 void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_job_row *row, enum weiri_write write,
                      const struct weiri_effects *effects, struct weiri_now now);

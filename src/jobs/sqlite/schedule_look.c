@@ -23,8 +23,8 @@ struct copy {
     unsigned char *body; /* of body_size bytes, at least one */
 };
 
-/* Copies the texts of a row. SQLITE_CORRUPT: one is longer than any that was put. */
-static int read_texts(sqlite3_stmt *statement, struct copy *copy)
+/* Copies the texts of a row, of which none is longer than those that are put. */
+static void read_texts(struct weiri_connection *reader, sqlite3_stmt *statement, struct copy *copy)
 {
     const struct {
         char *text;
@@ -35,45 +35,34 @@ static int read_texts(sqlite3_stmt *statement, struct copy *copy)
                 {copy->zone, sizeof(copy->zone)},
                 {copy->problem, sizeof(copy->problem)}};
     for (int i = 0; i < 5; i++) {
-        const char *text = (const char *)sqlite3_column_text(statement, 14 + i);
-        if (text == NULL) {
-            return SQLITE_NOMEM;
-        }
-        if (strlen(text) >= rows[i].size) {
-            return SQLITE_CORRUPT;
-        }
-        (void)strcpy(rows[i].text, text);
+        const char *text = weiri_sql_text(reader, statement, 14 + i);
+        bool fits = text != NULL && strlen(text) < rows[i].size;
+        weiri_sql_fail(reader, fits ? SQLITE_OK : SQLITE_CORRUPT);
+        (void)snprintf(rows[i].text, rows[i].size, "%s", text == NULL ? "" : text);
     }
-    return SQLITE_OK;
 }
 
-static int read_body(struct weiri_store *store, sqlite3_stmt *statement, struct copy *copy)
+static void read_body(struct weiri_reading *reading, sqlite3_stmt *statement, struct copy *copy)
 {
-    const void *bytes = sqlite3_column_blob(statement, 19);
-    size_t size = (size_t)sqlite3_column_bytes(statement, 19);
-    if (bytes == NULL && sqlite3_errcode(sqlite3_db_handle(statement)) == SQLITE_NOMEM) {
-        return SQLITE_NOMEM;
-    }
-    const struct weir_body body = {bytes, size, NULL};
+    struct weiri_value body = weiri_sql_blob(reading->reader, statement, 19);
     uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 13);
-    if (weiri_stored_body_checksum(&body, NULL) != checksum) {
-        return SQLITE_CORRUPT;
+    bool is_sound = weiri_checksum(body.bytes, body.size) == checksum;
+    weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
+    copy->schedule.body_size = body.size;
+    copy->body = weiri_alloc(&reading->store->config->allocator, body.size + 1);
+    weiri_sql_fail(reading->reader, copy->body == NULL ? SQLITE_NOMEM : SQLITE_OK);
+    if (copy->body != NULL) {
+        memcpy(copy->body, body.bytes, body.size);
     }
-    copy->schedule.body_size = size;
-    copy->body = weiri_alloc(&store->config->allocator, size + 1);
-    if (copy->body != NULL && bytes != NULL) {
-        memcpy(copy->body, bytes, size);
-    }
-    return copy->body == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    copy->schedule.body = copy->body;
 }
 
-static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, struct copy *copy)
+static void read_schedule(struct weiri_reading *reading, sqlite3_stmt *statement, struct copy *copy)
 {
     int64_t missed = sqlite3_column_int64(statement, 2);
     int64_t last = sqlite3_column_int64(statement, 9);
-    if (missed < 0 || missed > WEIR_MISSED_ALL) {
-        return SQLITE_CORRUPT;
-    }
+    bool is_sound = missed >= 0 && missed <= WEIR_MISSED_ALL;
+    weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
     copy->last.text[0] = '\0';
     if (last != 0) {
         weiri_number_format(last, &copy->last);
@@ -98,10 +87,8 @@ static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, str
         .skipped = (uint64_t)sqlite3_column_int64(statement, 11),
         .is_paused = sqlite3_column_int64(statement, 12) != 0,
     };
-    int code = read_texts(statement, copy);
-    code = code == SQLITE_OK ? read_body(store, statement, copy) : code;
-    copy->schedule.body = copy->body;
-    return code;
+    read_texts(reading->reader, statement, copy);
+    read_body(reading, statement, copy);
 }
 
 /* Copies the first schedule whose name is not before from. */
@@ -113,7 +100,7 @@ static void read_first(struct weiri_reading *reading, void *arg)
     copy->is_there =
         weiri_sql_first(reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(copy->from), &statement);
     if (copy->is_there) {
-        weiri_sql_fail(reader, read_schedule(reading->store, statement, copy));
+        read_schedule(reading, statement, copy);
         weiri_sql_leave(statement);
     }
 }

@@ -3,11 +3,11 @@
 /* Firing schedules, and changing them. */
 #include "jobs/sqlite/exchange.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "jobs/core/firing.h"
-#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/write.h"
 
@@ -28,24 +28,25 @@ struct schedule_row {
     char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
 };
 
-/* Returns a code of SQLite. */
-static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
+/* Reads the first row of a statement: whether there is one. */
+static bool find_row(struct weiri_store *store, enum weiri_sql which,
+                     const struct weiri_value *values, struct schedule_row *row)
 {
-    const char *cron = (const char *)sqlite3_column_text(statement, 2);
-    const char *zone = (const char *)sqlite3_column_text(statement, 3);
+    struct weiri_connection *writer = &store->writer;
+    sqlite3_stmt *statement;
+    if (!weiri_sql_first(writer, which, values, &statement)) {
+        return false;
+    }
+    const char *cron = weiri_sql_text(writer, statement, 2);
+    const char *zone = weiri_sql_text(writer, statement, 3);
     int64_t interval = sqlite3_column_int64(statement, 4);
     int64_t missed = sqlite3_column_int64(statement, 8);
     int64_t catch_up = sqlite3_column_int64(statement, 10);
-    if (cron == NULL || zone == NULL) {
-        return SQLITE_NOMEM;
-    }
-    bool is_sound = strlen(cron) < sizeof(row->cron) && strlen(zone) < sizeof(row->zone) &&
+    bool is_sound = cron != NULL && zone != NULL && strlen(cron) < sizeof(row->cron) &&
+                    strlen(zone) < sizeof(row->zone) &&
                     (cron[0] == '\0' ? interval > 0 : interval == 0) && missed >= 0 &&
                     missed <= WEIR_MISSED_ALL && catch_up > 0 &&
                     catch_up <= WEIR_SCHEDULE_CATCH_UP_LIMIT;
-    if (!is_sound) {
-        return SQLITE_CORRUPT;
-    }
     *row = (struct schedule_row){
         .number = sqlite3_column_int64(statement, 0),
         .tube = sqlite3_column_int64(statement, 1),
@@ -63,26 +64,29 @@ static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
                  .tolerance_ns = sqlite3_column_int64(statement, 9),
                  .catch_up_max = (uint32_t)catch_up},
     };
-    (void)strcpy(row->cron, cron);
-    (void)strcpy(row->zone, zone);
-    return SQLITE_OK;
-}
-
-/* Reads the first row of a statement: whether there is one. */
-static bool find_row(struct weiri_store *store, enum weiri_sql which,
-                     const struct weiri_value *values, struct schedule_row *ret_row)
-{
-    struct weiri_connection *writer = &store->writer;
-    sqlite3_stmt *statement;
-    if (!weiri_sql_first(writer, which, values, &statement)) {
-        return false;
-    }
-    weiri_sql_fail(writer, read_row(statement, ret_row));
+    weiri_sql_fail(writer, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
+    (void)snprintf(row->cron, sizeof(row->cron), "%s", is_sound ? cron : "");
+    (void)snprintf(row->zone, sizeof(row->zone), "%s", is_sound ? zone : "");
     weiri_sql_leave(statement);
     return writer->code == SQLITE_OK;
 }
 
 /* --- firing --- */
+
+/* Adds a row with the body of the schedule. */
+static void add_row(struct weiri_store *store, int64_t schedule, struct weiri_job_row *row)
+{
+    struct weiri_connection *writer = &store->writer;
+    sqlite3_stmt *statement;
+    if (!weiri_sql_first(writer, WEIRI_SQL_SCHEDULE_BODY, WEIRI_VALUES(schedule), &statement)) {
+        weiri_sql_fail(writer, SQLITE_CORRUPT);
+        return;
+    }
+    const struct weiri_new_body body = {sqlite3_column_int64(statement, 0),
+                                        weiri_sql_blob(writer, statement, 1), weiri_null()};
+    weiri_row_add(store, row, &body);
+    weiri_sql_leave(statement);
+}
 
 /* Puts a job to run at run_at_ns, but not before last_ns. */
 static void put_job(struct weiri_store *store, struct weiri_tally *tally,
@@ -96,9 +100,7 @@ static void put_job(struct weiri_store *store, struct weiri_tally *tally,
     struct weiri_effects effects;
     *ret_row = (struct weiri_job_row){.tube = schedule->tube};
     enum weiri_write write = weiri_decide_put(ret_row, &put, run_at_ns, &tube, now, &effects);
-    weiri_row_add(store, &put, ret_row);
-    weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY,
-                  WEIRI_VALUES(ret_row->number, schedule->number));
+    add_row(store, schedule->number, ret_row);
     weiri_row_write(store, tally, ret_row, write, &effects, now);
 }
 
@@ -201,7 +203,7 @@ static void save(struct weiri_store *store, int64_t tube, int64_t next_ns,
                   WEIRI_VALUES(tube, options->interval_ns, options->first_at_ns, options->priority,
                                options->ttr_ns, options->missed, options->tolerance_ns,
                                options->catch_up_max, options->flags, next_ns,
-                               (int64_t)weiri_stored_body_checksum(body, NULL), options->name,
+                               (int64_t)weiri_checksum(body->data, body->size), options->name,
                                options->cron, options->zone, weiri_blob(body->data, body->size)));
 }
 

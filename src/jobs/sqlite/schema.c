@@ -13,8 +13,9 @@
 
 /* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, with
  * its pause and its policy, whose counts change in the transaction that changes a job, so that no
- * query counts rows but those of archived jobs. Bodies are in
- * a table of their own: each reservation and touch writes a job's row again, but never its body.
+ * query counts rows but those of archived jobs. A row has its body, unless that is large (body.h):
+ * each reservation and touch writes a job's row again, with every page that it has. So a large body
+ * is apart, and NULL in the row.
  *
  * Each index has the jobs of one state, in the order of its queries. The row's id, which ends every
  * index entry, is the order of arrival. Those that are counted in also have the state, so
@@ -39,6 +40,9 @@
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 #define WORDS WEIRI_WORD_FIELDS(COLUMN) WEIRI_PUT_FIELDS(COLUMN)
 #define COLUMN(name, kind, limit, feature) ", \"" #name "\" TEXT"
+#define NUMBERS WEIRI_JOB_PUT(NUMBER) WEIRI_JOB_RUNS(NUMBER) WEIRI_JOB_LAST(OPTIONAL)
+#define NUMBER(name) ", " #name " INTEGER NOT NULL"
+#define OPTIONAL(name) ", " #name " INTEGER"
 static const struct {
     const char *name;
     const char *sql;
@@ -65,31 +69,17 @@ static const struct {
               "late_dropped INTEGER NOT NULL DEFAULT 0"
               ") STRICT"},
     {"jobs", "CREATE TABLE jobs("
-             "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-             "tube INTEGER NOT NULL, "
-             "state INTEGER NOT NULL, "
-             "priority INTEGER NOT NULL, "
-             "run_at INTEGER NOT NULL, "
-             "ttr INTEGER NOT NULL, "
-             "attempts INTEGER NOT NULL, "
-             "created INTEGER NOT NULL, "
-             "lease INTEGER NOT NULL, "
-             "token INTEGER NOT NULL, "
-             "owner INTEGER NOT NULL, "
-             "reason TEXT NOT NULL, "
-             "started INTEGER NOT NULL DEFAULT 0, "
-             "progress INTEGER, "
+             "id INTEGER PRIMARY KEY AUTOINCREMENT" NUMBERS ", "
              "renewed INTEGER" WORDS ", "
-             "verdict INTEGER, "
-             "attempts_max INTEGER NOT NULL DEFAULT 0, "
-             "worker INTEGER, "
-             "lost INTEGER NOT NULL DEFAULT 0"
+             "reason TEXT NOT NULL, "
+             "checksum INTEGER NOT NULL, "
+             "told BLOB, "
+             "body BLOB"
              ") STRICT"},
     {"bodies", "CREATE TABLE bodies("
                "id INTEGER PRIMARY KEY, "
-               "checksum INTEGER NOT NULL, "
-               "body BLOB NOT NULL, "
-               "told BLOB"
+               "told BLOB, "
+               "body BLOB NOT NULL"
                ") STRICT"},
     {"jobs_put_id", "CREATE INDEX jobs_put_id ON jobs(put_id, tube) WHERE put_id IS NOT NULL"},
     {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},

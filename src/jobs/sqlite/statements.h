@@ -33,19 +33,46 @@
     "UNION ALL SELECT job, 0 FROM keys INDEXED BY keys_put_id JOIN jobs ON jobs.id = job "         \
     "WHERE keys.put_id = " put_id_is " AND keys.tube = " tube_is                                   \
     " AND state = 3 AND token = again"
-/* A job with its key, and what is shown of it besides (row.c, copy.c): so many numbers, then texts.
- */
-#define WEIRI_SQL_JOB_NUMBERS 22
-#define WEIRI_SQL_JOB                                                                              \
-    "jobs.id, jobs.tube, state, run_at, ttr, attempts, lease, token, priority, created, started, " \
-    "owner, progress, reason, key, until, again, again_at, verdict, attempts_max, worker, "        \
-    "lost" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN)
+/* The columns of jobs that are read as numbers (row.c): those of the put; those of the runs; those
+ * of the last run, NULL where it has none. Those of a job's key. Each has the number by which it is
+ * read, as those that are shown besides (copy.c), and of one job that is asked for. */
+#define WEIRI_JOB_PUT(X) X(tube) X(state) X(priority) X(run_at) X(ttr) X(created)
+#define WEIRI_JOB_RUNS(X) X(lease) X(token) X(attempts) X(lost) X(started) X(owner) X(attempts_max)
+#define WEIRI_JOB_LAST(X) X(worker) X(progress) X(verdict)
+#define WEIRI_JOB_NUMBERS(X) WEIRI_JOB_PUT(X) WEIRI_JOB_RUNS(X) WEIRI_JOB_LAST(X)
+#define WEIRI_JOB_KEY(X) X(key) X(until) X(again) X(again_at)
+#define WEIRI_SQL_OF_JOBS(name) ", jobs." #name
+#define WEIRI_SQL_OF_KEYS(name) ", keys." #name
 #define WEIRI_SQL_JOBS_COLUMN(name, kind, limit, feature) ", jobs.\"" #name "\""
+#define WEIRI_SQL_NUMBER_OF(name) WEIRI_COLUMN_##name,
+#define WEIRI_SQL_NUMBER_OF_WORD(name, kind, limit, feature) WEIRI_COLUMN_##name,
+enum weiri_column {
+    WEIRI_COLUMN_id,
+    WEIRI_JOB_NUMBERS(WEIRI_SQL_NUMBER_OF) WEIRI_JOB_KEY(WEIRI_SQL_NUMBER_OF) WEIRI_COLUMN_reason,
+    WEIRI_WORD_FIELDS(WEIRI_SQL_NUMBER_OF_WORD) WEIRI_COLUMN_identity,
+    WEIRI_COLUMN_body, /* the first of those of WEIRI_SQL_BODY */
+    WEIRI_COLUMN_tube_name = WEIRI_COLUMN_body + 3,
+    WEIRI_COLUMN_outcome
+};
+#define WEIRI_SQL_JOB                                                                              \
+    "jobs.id" WEIRI_JOB_NUMBERS(WEIRI_SQL_OF_JOBS) WEIRI_JOB_KEY(WEIRI_SQL_OF_KEYS)
 #define WEIRI_SQL_KEY " LEFT JOIN keys INDEXED BY keys_job ON job = jobs.id "
-#define WEIRI_SQL_SHOWN WEIRI_SQL_JOB ", " WEIRI_SQL_IDENTITY
+/* A job's body, which is in its row, or apart. */
+#define WEIRI_SQL_BODY                                                                             \
+    ", checksum, coalesce(jobs.body, bodies.body), coalesce(jobs.told, bodies.told) "
+#define WEIRI_SQL_APART " LEFT JOIN bodies ON bodies.id = iif(jobs.body IS NULL, jobs.id, NULL) "
+#define WEIRI_SQL_SHOWN                                                                            \
+    WEIRI_SQL_JOB                                                                                  \
+    ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY WEIRI_SQL_BODY
+#define WEIRI_SQL_WHOLE WEIRI_SQL_KEY WEIRI_SQL_APART
 /* A ready job, by the index that has it. */
 #define WEIRI_SQL_READY "state = 2 AND lost < 2"
 #define WEIRI_SQL_SUSPECT "state = 2 AND lost >= 2"
+/* A job of the tube ?1 whose group does not have ?2 reserved ones; 0: no group is ever full. */
+#define WEIRI_SQL_HAS_ROOM                                                                         \
+    "(?2 = 0 OR jobs.\"group\" IS NULL OR jobs.\"group\" NOT IN "                                  \
+    "(SELECT \"group\" FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT NULL " \
+    "AND tube = ?1 GROUP BY \"group\" HAVING count(*) >= ?2))"
 #define WEIRI_SQL_FIRST(index, is_ready)                                                           \
     "(SELECT id FROM jobs INDEXED BY " index " WHERE " is_ready                                    \
     " AND tube = t.id ORDER BY priority, run_at LIMIT 1)"
@@ -112,43 +139,41 @@
              "delayed + ready + reserved")                                                         \
     X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
     X(ADD_JOB,                                                                                     \
-      "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "     \
-      "owner, reason" WEIRI_SQL_WORDS                                                              \
-      ") VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                  \
-    X(ADD_BODY, "INSERT INTO bodies(id, checksum, body, told) VALUES(?1, ?2, ?3, ?4)")             \
+      "INSERT INTO jobs(tube, state, priority, run_at, ttr, created, checksum, body, told, "       \
+      "lease, token, attempts, lost, started, owner, attempts_max, reason" WEIRI_SQL_WORDS         \
+      ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, iif(?8, NULL, ?9), iif(?8, NULL, ?10), "               \
+      "0, 0, 0, 0, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                                          \
+    X(RENEW_BODY, "UPDATE jobs SET checksum = ?2, body = iif(?3, NULL, ?4), "                      \
+                  "told = iif(?3, NULL, ?5) WHERE id = ?1")                                        \
+    X(ADD_BODY, "INSERT INTO bodies(id, body, told) VALUES(?1, ?2, ?3)")                           \
     X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY "WHERE jobs.id = ?1")               \
+    /* The whole row but for the columns that put_ids and groups are found by: an index is written \
+     * for each column of it that is set. A new identity (?15: of now) is later than the one       \
+     * before, also where the wall clock was set back. */                                          \
     X(SAVE,                                                                                        \
       "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
-      "owner = coalesce(?7, owner), reason = coalesce(?8, reason), started = coalesce(?9, "        \
-      "started), progress = ?10, verdict = ?11, attempts_max = ?12, worker = ?13, lost = ?14 "     \
-      "WHERE id = ?1")                                                                             \
+      "owner = ?7, reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), "      \
+      "verdict = nullif(?11, 0), "                                                                 \
+      "attempts_max = ?12, worker = ?13, lost = ?14, renewed = iif(?15, max(?15, "                 \
+      "coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed) WHERE id = ?1")          \
+    X(RENEW, "UPDATE jobs SET (priority, ttr" WEIRI_SQL_WORDS ") = (?2, ?3" WEIRI_SQL_PARAMETERS   \
+             ") WHERE id = ?1")                                                                    \
     X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \
            "WHERE state = 1 AND jobs.tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")         \
     X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved" WEIRI_SQL_KEY         \
                "WHERE state = 3 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
-    X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_KEY             \
-            "WHERE " WEIRI_SQL_READY " AND jobs.tube = ?1 "                                        \
-            "ORDER BY priority, run_at, jobs.id LIMIT ?2")                                         \
-    /* Without those of groups that have ?3 reserved jobs. */                                      \
-    X(PICK_GROUPED, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_KEY     \
-                    "WHERE " WEIRI_SQL_READY " AND jobs.tube = ?1 AND "                            \
-                    "(jobs.\"group\" IS NULL OR "                                                  \
-                    "jobs.\"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY jobs_group "     \
-                    "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" "  \
-                    "HAVING count(*) >= ?3)) ORDER BY priority, run_at, jobs.id LIMIT ?2")         \
-    /* ?2: as many reserved jobs fill a group; 0: none is ever full. */                            \
-    X(FIRST_SUSPECT, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_KEY \
-                     "WHERE " WEIRI_SQL_SUSPECT " AND jobs.tube = ?1 AND "                         \
-                     "(?2 = 0 OR jobs.\"group\" IS NULL OR "                                       \
-                     "jobs.\"group\" NOT IN (SELECT \"group\" FROM jobs INDEXED BY jobs_group "    \
-                     "WHERE state = 3 AND \"group\" IS NOT NULL AND tube = ?1 GROUP BY \"group\" " \
-                     "HAVING count(*) >= ?2)) ORDER BY priority, run_at, jobs.id LIMIT 1")         \
+    X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_WHOLE           \
+            "WHERE " WEIRI_SQL_READY " AND " WEIRI_SQL_HAS_ROOM                                    \
+            " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT ?3")                     \
+    X(FIRST_SUSPECT,                                                                               \
+      "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_WHOLE              \
+      "WHERE " WEIRI_SQL_SUSPECT " AND " WEIRI_SQL_HAS_ROOM                                        \
+      " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
     X(COUNT_GROUP,                                                                                 \
       "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT "      \
       "NULL AND tube = ?1 AND \"group\" = ?2")                                                     \
-    X(BODY, "SELECT checksum, body, told FROM bodies WHERE id = ?1")                               \
     X(FIRST_DELAYED,                                                                               \
       "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 ORDER "       \
       "BY run_at LIMIT 1")                                                                         \
@@ -161,7 +186,9 @@
     X(TUBE, WEIRI_SQL_SELECT_TUBES "WHERE name = ?2")                                              \
     X(TUBE_NAMES, WEIRI_SQL_SELECT_NAMES "ORDER BY name")                                          \
     X(TUBE_NAME, WEIRI_SQL_SELECT_NAMES "WHERE name = ?2")                                         \
-    X(PEEK, "SELECT " WEIRI_SQL_SHOWN ", name FROM jobs" WEIRI_SQL_KEY                             \
+    X(PEEK, "SELECT " WEIRI_SQL_SHOWN                                                              \
+            ", name, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = jobs.id "         \
+            "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_WHOLE                          \
             "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1")                               \
     X(PEEK_DELAYED,                                                                                \
       "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at "      \
@@ -199,12 +226,12 @@
      * none. A job that a put renewed during its run has not the body of its own put any more. The \
      * put_id of a job that was moved away from here, and back (?5), is the identity that it has   \
      * here; who puts another job with that as put_id puts another one. */                         \
-    X(FIND_PUT, "SELECT iif(checksum = ?4 OR is_renewed, bodies.id, -bodies.id) FROM "             \
+    X(FIND_PUT, "SELECT iif(checksum = ?4 OR is_renewed, jobs.id, -jobs.id) FROM "                 \
                 "(" WEIRI_SQL_JOBS_OF_PUT(                                                         \
                     "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE ?5 AND tube = ?1 AND "    \
                                 "put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') + 1) AS "  \
                                 "INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                        \
-                                ") found JOIN bodies ON bodies.id = found.id LIMIT 1")             \
+                                ") found JOIN jobs ON jobs.id = found.id LIMIT 1")                 \
     /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has          \
      * none. */                                                                                    \
     X(ADD_ATTEMPT,                                                                                 \
@@ -216,7 +243,6 @@
     X(ATTEMPTS,                                                                                    \
       "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, tail "         \
       "FROM attempts WHERE job = ?1 ORDER BY number")                                              \
-    X(LAST_OUTCOME, "SELECT outcome, max(number) FROM attempts WHERE job = ?1")                    \
     /* The job of a key that is only throttled any more is negative. */                            \
     X(FIND_KEY, "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2")                        \
     X(TAKE_KEY,                                                                                    \
@@ -233,16 +259,8 @@
     X(DELETE_KEYS,                                                                                 \
       "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys INDEXED BY "        \
       "keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)")                        \
-    X(RENEW_JOB, "UPDATE jobs SET (priority, ttr, reason" WEIRI_SQL_WORDS                          \
-                 ") = (?2, ?3, ''" WEIRI_SQL_PARAMETERS ") WHERE "                                 \
-                 "id = ?1")                                                                        \
-    /* Later than before, also where the wall clock was set back. */                               \
-    X(NEW_IDENTITY,                                                                                \
-      "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1 + (random() & "            \
-      "0xfffffff)) WHERE id = ?1")                                                                 \
     X(IS_LISTED, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY                        \
                  " = ?2 AND run_at = ?3 AND tube = (SELECT id FROM tubes WHERE name = ?4)")        \
-    X(RENEW_BODY, "UPDATE bodies SET checksum = ?2, body = ?3, told = ?4 WHERE id = ?1")           \
     X(SAVE_SCHEDULE,                                                                               \
       "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, "            \
       "catch_up, flags, next, checksum, name, cron, zone, body) VALUES(?1, ?2, ?3, ?4, ?5, "       \
@@ -262,9 +280,7 @@
     X(NOTE_FIRINGS,                                                                                \
       "UPDATE schedules SET next = ?2, fired = fired + ?3, skipped = skipped + ?4, last = "        \
       "iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job) WHERE id = ?1")                           \
-    X(COPY_BODY,                                                                                   \
-      "INSERT INTO bodies(id, checksum, body) SELECT ?1, checksum, body FROM schedules WHERE "     \
-      "id = ?2")                                                                                   \
+    X(SCHEDULE_BODY, "SELECT checksum, body FROM schedules WHERE id = ?1")                         \
     X(PAUSE_SCHEDULE, "UPDATE schedules SET paused = 1, problem = ?2 WHERE id = ?1")               \
     X(RESUME_SCHEDULE,                                                                             \
       "UPDATE schedules SET paused = 0, problem = '', next = ?2, skipped = skipped + ?3 "          \
@@ -294,7 +310,8 @@
     X(PEEK_ARCHIVED,                                                                               \
       "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY "       \
       "lease DESC LIMIT ?3")                                                                       \
-    X(NEXT_JOBS, "SELECT id FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")                         \
+    X(NEXT_JOBS, "SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs" WEIRI_SQL_APART                      \
+                 "WHERE jobs.id > ?1 ORDER BY jobs.id LIMIT ?2")                                   \
     X(SAVEPOINT, "SAVEPOINT weir_put")                                                             \
     X(ROLLBACK_TO, "ROLLBACK TO weir_put")                                                         \
     X(RELEASE, "RELEASE weir_put")                                                                 \

@@ -374,7 +374,7 @@ TEST(damage, "a suspect whose body is damaged is buried, and the next one begins
     weir_broker *broker = open_store("a");
     struct kept kept = {0};
     CHECK_INT(sqlite3_exec(((struct weiri_store *)broker->store)->writer.db,
-                           "UPDATE bodies SET body = x'58' WHERE id = 1", NULL, NULL, NULL),
+                           "UPDATE jobs SET body = x'58' WHERE id = 1", NULL, NULL, NULL),
               ==, SQLITE_OK);
     look(broker, "a", 9, 9, NULL, &kept);
     CHECK_STRING(kept.order, "B");
