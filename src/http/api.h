@@ -35,11 +35,6 @@ struct request {
     bool (*goes_on)(const struct request *request);
 };
 
-/* The tube of the path and the object of the body, with no members but these (NULL at the end).
- * Returns owned; NULL: refused. */
-json_t *request_tube(const struct request *request, const char *const *members,
-                     const char **ret_tube, struct reply *reply);
-
 /* Removes a member that may repeat a body, as the words of a program do, where bodies are hidden.
  */
 static inline void api_hide(const struct api *api, json_t *object, const char *name)

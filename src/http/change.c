@@ -12,26 +12,14 @@
 
 /* What operators do with jobs. */
 
-static const char *const no_fields[] = {NULL};
-
-static void refuse_tube(struct reply *reply, enum weir_status status, const char *tube,
-                        const struct weir_error *error)
-{
-    if (status == WEIR_ENOTFOUND) {
-        reply_error(reply, 404, "%s: no such tube; expected one that a job was put into", tube);
-    } else {
-        reply_status(reply, status, tube, error);
-    }
-}
-
 void api_kick_tube(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const members[] = {"count", NULL};
     struct weir_error error = {0};
-    const char *tube = NULL;
+    const char *tube = request->target.segments[3];
     int64_t count = 1000;
     size_t kicked = 0;
-    json_t *object = request_tube(request, members, &tube, reply);
+    json_t *object = fields_object(request->text, request->size, members, reply);
     if (object != NULL && member_number(object, "count", 1, 1000, &count, reply)) {
         enum weir_status status =
             weir_broker_kick(api->broker, tube, (size_t)count, &kicked, &error);
@@ -39,7 +27,7 @@ void api_kick_tube(const struct api *api, const struct request *request, struct 
             reply_json(reply, 200,
                        json_pack("{s:s, s:I}", "tube", tube, "kicked", (json_int_t)kicked));
         } else {
-            refuse_tube(reply, status, tube, &error);
+            reply_tube(reply, status, tube, &error);
         }
     }
     json_decref(object);
@@ -49,16 +37,16 @@ static void set_pause(const struct api *api, const struct request *request, stru
                       const char *const *members, bool resumes)
 {
     struct weir_error error = {0};
-    const char *tube = NULL;
+    const char *tube = request->target.segments[3];
     int64_t duration_ns = resumes ? 0 : WEIR_FOREVER;
-    json_t *object = request_tube(request, members, &tube, reply);
+    json_t *object = fields_object(request->text, request->size, members, reply);
     if (object != NULL &&
         (resumes || member_duration(object, "duration", 1, &duration_ns, reply))) {
         enum weir_status status = weir_broker_pause(api->broker, tube, duration_ns, &error);
         if (status == WEIR_OK) {
             reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", !resumes));
         } else {
-            refuse_tube(reply, status, tube, &error);
+            reply_tube(reply, status, tube, &error);
         }
     }
     json_decref(object);
@@ -72,7 +60,8 @@ void api_pause(const struct api *api, const struct request *request, struct repl
 
 void api_resume(const struct api *api, const struct request *request, struct reply *reply)
 {
-    set_pause(api, request, reply, no_fields, true);
+    static const char *const none[] = {NULL};
+    set_pause(api, request, reply, none, true);
 }
 
 /* --- jobs by their ids --- */
@@ -152,9 +141,7 @@ static void change_ids(const struct api *api, const struct request *request, str
     size_t count = 0;
     const char **ids = calloc(IDS_MOST, sizeof(*ids));
     enum weir_status *statuses = calloc(IDS_MOST, sizeof(*statuses));
-    json_t *object = fields_check(&request->target, no_fields, reply)
-                         ? fields_object(request->text, request->size, members, reply)
-                         : NULL;
+    json_t *object = fields_object(request->text, request->size, members, reply);
     if (ids == NULL || statuses == NULL) {
         reply_status(reply, WEIR_ENOMEM, "jobs", NULL);
     } else if (object != NULL && read_ids(object, ids, &count, reply) &&

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "http/api.h"
-#include "http/fields.h"
 
 /* The file as it stands in the tree. WEIR_OPENAPI is its path, given by the build. */
 __asm__(".section .rodata\n"
@@ -21,11 +20,8 @@ __asm__(".section .rodata\n"
 
 void api_openapi(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const none[] = {NULL};
     (void)api;
-    if (!fields_check(&request->target, none, reply)) {
-        return;
-    }
+    (void)request;
     size_t size = (size_t)(document_openapi_end - document_openapi);
     char *text = malloc(size);
     if (text != NULL) {

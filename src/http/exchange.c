@@ -255,7 +255,7 @@ static int work(weir_context *context, void *payload)
     (void)pthread_mutex_unlock(&exchange->shared->mutex);
     if (is_wanted) {
         exchange->work_until_ns = begun_ns + (left_ns < SEARCH_NS ? left_ns : SEARCH_NS);
-        exchange->route->handle(&exchange->shared->api, &exchange->request, &reply);
+        route_answer(exchange->route, &exchange->shared->api, &exchange->request, &reply);
         if (!end_wait(exchange, STATE_ANSWERED, &reply)) {
             reply_free(&reply);
         }
@@ -395,7 +395,7 @@ static enum MHD_Result run(struct exchange *exchange)
     case ROUTE_EVENTS:
         return open_stream(exchange);
     case ROUTE_DIRECT:
-        exchange->route->handle(&exchange->shared->api, &exchange->request, &exchange->reply);
+        route_answer(exchange->route, &exchange->shared->api, &exchange->request, &exchange->reply);
         return answer(exchange);
     case ROUTE_PAGE:
         return page_send(exchange->connection, &exchange->request.target);

@@ -163,16 +163,6 @@ json_t *fields_object(const char *text, size_t size, const char *const *names, s
     return object;
 }
 
-json_t *request_tube(const struct request *request, const char *const *members,
-                     const char **ret_tube, struct reply *reply)
-{
-    static const char *const no_fields[] = {NULL};
-    *ret_tube = request->target.segments[3];
-    return fields_check(&request->target, no_fields, reply) && fields_tube(*ret_tube, reply)
-               ? fields_object(request->text, request->size, members, reply)
-               : NULL;
-}
-
 bool member_string(const json_t *object, const char *name, const char **ret_text,
                    struct reply *reply)
 {

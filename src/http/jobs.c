@@ -122,15 +122,12 @@ static bool read_filter(const struct api *api, const struct target *target,
 
 void api_jobs(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const names[] = {"state",    "after", "limit", "text",
-                                        "attempts", "older", "body",  NULL};
     const struct target *target = &request->target;
     struct weir_job_filter filter = {0};
     struct weir_error error = {0};
     struct page page = {.api = api, .request = request, .limit = LIMIT_DEFAULT};
     filter.tube = target->segments[3];
-    if (!fields_check(target, names, reply) || !fields_tube(filter.tube, reply) ||
-        !read_filter(api, target, &filter, reply) ||
+    if (!read_filter(api, target, &filter, reply) ||
         !fields_number(target, "limit", 1, LIMIT_MOST, &page.limit, reply) ||
         !fields_flag(target, "body", &page.body, reply)) {
         return;
@@ -142,14 +139,12 @@ void api_jobs(const struct api *api, const struct request *request, struct reply
 
 void api_peek(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const names[] = {"state", "limit", "body", NULL};
     const struct target *target = &request->target;
     struct weir_error error = {0};
     enum weir_job_state state = (enum weir_job_state)0;
     const char *tube = target->segments[3];
     struct page page = {.api = api, .limit = 10};
-    if (!fields_check(target, names, reply) || !fields_tube(tube, reply) ||
-        !fields_state(target, "state", &state, reply) ||
+    if (!fields_state(target, "state", &state, reply) ||
         !fields_number(target, "limit", 1, LIMIT_MOST, &page.limit, reply) ||
         !fields_flag(target, "body", &page.body, reply)) {
         return;
@@ -203,14 +198,10 @@ static enum weir_status add_history(struct single *single, struct weir_error *er
  * found. */
 void api_job(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const names[] = {NULL};
     const char *id = request->target.segments[3];
     struct single single = {.api = api, .id = id};
     struct weir_error error = {0};
     struct weir_why why;
-    if (!fields_check(&request->target, names, reply)) {
-        return;
-    }
     enum weir_status status = weir_broker_peek_id(api->broker, id, take_job, &single, &error);
     if (status == WEIR_OK) {
         status = weir_broker_why(api->broker, id, &why, &error);

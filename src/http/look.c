@@ -14,8 +14,6 @@
 
 /* What is there: counts, tubes, nodes, samples. */
 
-static const char *const no_fields[] = {NULL};
-
 /* Appends to an array; a failure leaves *array NULL. */
 static int append(json_t **array, json_t *value)
 {
@@ -32,9 +30,7 @@ void api_stats(const struct api *api, const struct request *request, struct repl
     struct tubes tubes = {.counts = NULL};
     struct weir_error error = {0};
     struct weir_tube_counts sum = {.delayed = 0};
-    if (!fields_check(&request->target, no_fields, reply)) {
-        return;
-    }
+    (void)request;
     enum weir_status status = tubes_read(&tubes, api->broker, &error);
     if (status != WEIR_OK) {
         reply_status(reply, status, "tubes", &error);
@@ -86,9 +82,7 @@ static int write_tube(const struct weir_tube_counts *counts, void *arg)
 void api_tubes(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct weir_error error = {0};
-    if (!fields_check(&request->target, no_fields, reply)) {
-        return;
-    }
+    (void)request;
     struct tubes_text text = {.out = reply_open(reply, JSON_TYPE)};
     if (text.out == NULL) {
         return;
@@ -113,14 +107,9 @@ void api_tube(const struct api *api, const struct request *request, struct reply
     struct weir_error error = {0};
     struct weir_tube_counts counts = {.tube = ""};
     const char *tube = request->target.segments[3];
-    if (!fields_check(&request->target, no_fields, reply) || !fields_tube(tube, reply)) {
-        return;
-    }
     enum weir_status status = weir_broker_tubes(api->broker, tube, take_tube, &counts, &error);
-    if (status != WEIR_OK) {
-        reply_status(reply, status, tube, &error);
-    } else if (counts.tube[0] == '\0') {
-        reply_error(reply, 404, "%s: no such tube; expected one that a job was put into", tube);
+    if (status != WEIR_OK || counts.tube[0] == '\0') {
+        reply_tube(reply, status != WEIR_OK ? status : WEIR_ENOTFOUND, tube, &error);
     } else {
         FILE *out = reply_open(reply, JSON_TYPE);
         if (out != NULL) {
@@ -137,9 +126,7 @@ static int add_node(const struct weir_node *node, void *arg)
 void api_nodes(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct weir_error error = {0};
-    if (!fields_check(&request->target, no_fields, reply)) {
-        return;
-    }
+    (void)request;
     json_t *array = json_array();
     enum weir_status status = weir_broker_nodes(api->broker, add_node, &array, &error);
     if (status != WEIR_OK) {
@@ -169,12 +156,10 @@ static bool read_step(const struct target *target, enum samples_step *ret_step, 
 
 void api_samples(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const names[] = {"tube", "step", NULL};
     enum samples_step step = SAMPLES_SECOND;
     bool known = false;
     const char *tube = target_value(&request->target, "tube");
-    if (!fields_check(&request->target, names, reply) ||
-        (tube != NULL && !fields_tube(tube, reply)) || !read_step(&request->target, &step, reply)) {
+    if ((tube != NULL && !fields_tube(tube, reply)) || !read_step(&request->target, &step, reply)) {
         return;
     }
     if (tube != NULL && target_value(&request->target, "step") != NULL) {

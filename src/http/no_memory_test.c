@@ -123,7 +123,7 @@ static int make_call(const struct api *api, const struct call *call, int64_t nth
     const struct route *route = route_find(call->method, &request.target, &allowed);
     CHECK(route != NULL);
     left = nth;
-    route->handle(api, &request, &reply);
+    route_answer(route, api, &request, &reply);
     left = -1;
     int status = reply.status;
     if (reply.text == NULL) {

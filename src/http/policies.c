@@ -11,16 +11,6 @@
 
 /* Policies of tubes. */
 
-static void refuse(struct reply *reply, enum weir_status status, const char *tube,
-                   const struct weir_error *error)
-{
-    if (status == WEIR_ENOTFOUND) {
-        reply_error(reply, 404, "%s: no such tube; expected one that a job was put into", tube);
-    } else {
-        reply_status(reply, status, tube, error);
-    }
-}
-
 static void show(const struct api *api, const char *tube, struct reply *reply)
 {
     struct weir_tube_policy policy = {0};
@@ -30,7 +20,7 @@ static void show(const struct api *api, const char *tube, struct reply *reply)
     if (status == WEIR_OK) {
         reply_json(reply, 200, json_of_policy(tube, &policy, &counts));
     } else {
-        refuse(reply, status, tube, &error);
+        reply_tube(reply, status, tube, &error);
     }
 }
 
@@ -87,24 +77,17 @@ static bool read_change(const json_t *object, struct weir_tube_policy *change, s
 
 void api_policy(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const none[] = {NULL};
-    const char *tube = request->target.segments[3];
-    if (fields_check(&request->target, none, reply) && fields_tube(tube, reply)) {
-        show(api, tube, reply);
-    }
+    show(api, request->target.segments[3], reply);
 }
 
 void api_policy_set(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const none[] = {NULL};
     static const char *const members[] = {"archive",    "archive_count", "late",
                                           "late_after", "group_limit",   NULL};
     struct weir_tube_policy change = {0};
     struct weir_error error = {0};
     const char *tube = request->target.segments[3];
-    json_t *object = fields_check(&request->target, none, reply) && fields_tube(tube, reply)
-                         ? fields_object(request->text, request->size, members, reply)
-                         : NULL;
+    json_t *object = fields_object(request->text, request->size, members, reply);
     if (object == NULL) {
         return;
     }
@@ -115,7 +98,7 @@ void api_policy_set(const struct api *api, const struct request *request, struct
         if (status == WEIR_OK) {
             show(api, tube, reply);
         } else {
-            refuse(reply, status, tube, &error);
+            reply_tube(reply, status, tube, &error);
         }
     }
     json_decref(object);

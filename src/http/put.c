@@ -100,9 +100,9 @@ void api_put(const struct api *api, const struct request *request, struct reply 
     struct weir_error error = {0};
     struct weir_body body = {NULL, 0, NULL};
     struct weir_job_id id;
-    const char *tube = NULL;
+    const char *tube = request->target.segments[3];
     char *decoded = NULL;
-    json_t *object = request_tube(request, members, &tube, reply);
+    json_t *object = fields_object(request->text, request->size, members, reply);
     if (object != NULL && read_put(object, &options, headers, reply) &&
         member_body(object, &body, &decoded, reply)) {
         enum weir_status status =

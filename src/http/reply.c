@@ -99,6 +99,16 @@ void reply_status(struct reply *reply, enum weir_status status, const char *what
     reply_error(reply, reply_code(status), "%s: %s", what, text);
 }
 
+void reply_tube(struct reply *reply, enum weir_status status, const char *tube,
+                const struct weir_error *error)
+{
+    if (status == WEIR_ENOTFOUND) {
+        reply_error(reply, 404, "%s: no such tube; expected one that a job was put into", tube);
+    } else {
+        reply_status(reply, status, tube, error);
+    }
+}
+
 void reply_free(struct reply *reply)
 {
     free(reply->text);

@@ -33,6 +33,10 @@ void reply_error(struct reply *reply, int status, const char *format, ...)
 void reply_status(struct reply *reply, enum weir_status status, const char *what,
                   const struct weir_error *error);
 
+/* The same of a tube, which may not be there. */
+void reply_tube(struct reply *reply, enum weir_status status, const char *tube,
+                const struct weir_error *error);
+
 /* Takes a text. */
 void reply_text(struct reply *reply, int status, const char *type, char *text, size_t size);
 

@@ -5,49 +5,54 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "http/fields.h"
+
+#define CHANGE TRUST_CHANGE, ROUTE_CHANGE
+#define PEEK_FIELDS "state", "limit", "body"
+#define JOBS_FIELDS PEEK_FIELDS, "after", "text", "attempts", "older"
+
 const struct route routes[] = {
-    {"GET", "/livez", TRUST_OPEN, ROUTE_DIRECT, api_livez},
-    {"GET", "/readyz", TRUST_OPEN, ROUTE_READ, api_readyz},
-    {"GET", "/healthz", TRUST_OPEN, ROUTE_READ, api_readyz},
-    {"GET", "/version", TRUST_OPEN, ROUTE_DIRECT, api_version},
-    {"GET", "/metrics", TRUST_OPEN, ROUTE_READ, api_metrics},
-    {"GET", "/api/v1/openapi.json", TRUST_READ, ROUTE_DIRECT, api_openapi},
-    {"GET", "/api/v1/events", TRUST_READ, ROUTE_EVENTS, NULL},
-    {"GET", "/api/v1/samples", TRUST_READ, ROUTE_DIRECT, api_samples},
-    {"GET", "/api/v1/stats", TRUST_READ, ROUTE_READ, api_stats},
-    {"GET", "/api/v1/nodes", TRUST_READ, ROUTE_READ, api_nodes},
-    {"GET", "/api/v1/workers", TRUST_READ, ROUTE_SEARCH, api_workers},
-    {"GET", "/api/v1/tubes", TRUST_READ, ROUTE_READ, api_tubes},
-    {"GET", "/api/v1/tubes/{tube}", TRUST_READ, ROUTE_READ, api_tube},
-    {"GET", "/api/v1/tubes/{tube}/jobs", TRUST_READ, ROUTE_SEARCH, api_jobs},
-    {"POST", "/api/v1/tubes/{tube}/jobs", TRUST_CHANGE, ROUTE_CHANGE, api_put},
-    {"GET", "/api/v1/tubes/{tube}/peek", TRUST_READ, ROUTE_SEARCH, api_peek},
-    {"POST", "/api/v1/tubes/{tube}/kick", TRUST_CHANGE, ROUTE_CHANGE, api_kick_tube},
-    {"POST", "/api/v1/tubes/{tube}/pause", TRUST_CHANGE, ROUTE_CHANGE, api_pause},
-    {"POST", "/api/v1/tubes/{tube}/resume", TRUST_CHANGE, ROUTE_CHANGE, api_resume},
-    {"GET", "/api/v1/tubes/{tube}/policy", TRUST_READ, ROUTE_READ, api_policy},
-    {"POST", "/api/v1/tubes/{tube}/policy", TRUST_CHANGE, ROUTE_CHANGE, api_policy_set},
-    {"GET", "/api/v1/jobs/{id}", TRUST_READ, ROUTE_READ, api_job},
-    {"POST", "/api/v1/kick", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"POST", "/api/v1/run", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"POST", "/api/v1/takeback", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"POST", "/api/v1/bury", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"POST", "/api/v1/cancel", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"POST", "/api/v1/rm", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"POST", "/api/v1/move", TRUST_CHANGE, ROUTE_CHANGE, api_change},
-    {"GET", "/api/v1/schedules", TRUST_READ, ROUTE_READ, api_schedules},
-    {"GET", "/api/v1/schedules/{schedule}", TRUST_READ, ROUTE_READ, api_schedule},
-    {"POST", "/api/v1/schedules/{schedule}", TRUST_CHANGE, ROUTE_CHANGE, api_schedule_put},
-    {"POST", "/api/v1/schedules/{schedule}/rm", TRUST_CHANGE, ROUTE_CHANGE, api_schedule_rm},
-    {"POST", "/api/v1/schedules/{schedule}/pause", TRUST_CHANGE, ROUTE_CHANGE, api_schedule_pause},
-    {"POST", "/api/v1/schedules/{schedule}/resume", TRUST_CHANGE, ROUTE_CHANGE,
-     api_schedule_resume},
-    {"POST", "/api/v1/schedules/{schedule}/run", TRUST_CHANGE, ROUTE_CHANGE, api_schedule_run},
-    {"GET", "/", TRUST_OPEN, ROUTE_PAGE, NULL},
-    {"GET", "/page.js", TRUST_OPEN, ROUTE_PAGE, NULL},
-    {"GET", "/page.css", TRUST_OPEN, ROUTE_PAGE, NULL},
-    {"GET", "/icon.svg", TRUST_OPEN, ROUTE_PAGE, NULL},
-    {NULL, NULL, TRUST_OPEN, ROUTE_DIRECT, NULL},
+    {"GET", "/livez", TRUST_OPEN, ROUTE_DIRECT, api_livez, {"verbose"}},
+    {"GET", "/readyz", TRUST_OPEN, ROUTE_READ, api_readyz, {"verbose"}},
+    {"GET", "/healthz", TRUST_OPEN, ROUTE_READ, api_readyz, {"verbose"}},
+    {"GET", "/version", TRUST_OPEN, ROUTE_DIRECT, api_version, {NULL}},
+    {"GET", "/metrics", TRUST_OPEN, ROUTE_READ, api_metrics, {NULL}},
+    {"GET", "/api/v1/openapi.json", TRUST_READ, ROUTE_DIRECT, api_openapi, {NULL}},
+    {"GET", "/api/v1/events", TRUST_READ, ROUTE_EVENTS, NULL, {NULL}},
+    {"GET", "/api/v1/samples", TRUST_READ, ROUTE_DIRECT, api_samples, {"tube", "step"}},
+    {"GET", "/api/v1/stats", TRUST_READ, ROUTE_READ, api_stats, {NULL}},
+    {"GET", "/api/v1/nodes", TRUST_READ, ROUTE_READ, api_nodes, {NULL}},
+    {"GET", "/api/v1/workers", TRUST_READ, ROUTE_SEARCH, api_workers, {NULL}},
+    {"GET", "/api/v1/tubes", TRUST_READ, ROUTE_READ, api_tubes, {NULL}},
+    {"GET", "/api/v1/tubes/{tube}", TRUST_READ, ROUTE_READ, api_tube, {NULL}},
+    {"GET", "/api/v1/tubes/{tube}/jobs", TRUST_READ, ROUTE_SEARCH, api_jobs, {JOBS_FIELDS}},
+    {"POST", "/api/v1/tubes/{tube}/jobs", CHANGE, api_put, {NULL}},
+    {"GET", "/api/v1/tubes/{tube}/peek", TRUST_READ, ROUTE_SEARCH, api_peek, {PEEK_FIELDS}},
+    {"POST", "/api/v1/tubes/{tube}/kick", CHANGE, api_kick_tube, {NULL}},
+    {"POST", "/api/v1/tubes/{tube}/pause", CHANGE, api_pause, {NULL}},
+    {"POST", "/api/v1/tubes/{tube}/resume", CHANGE, api_resume, {NULL}},
+    {"GET", "/api/v1/tubes/{tube}/policy", TRUST_READ, ROUTE_READ, api_policy, {NULL}},
+    {"POST", "/api/v1/tubes/{tube}/policy", CHANGE, api_policy_set, {NULL}},
+    {"GET", "/api/v1/jobs/{id}", TRUST_READ, ROUTE_READ, api_job, {NULL}},
+    {"POST", "/api/v1/kick", CHANGE, api_change, {NULL}},
+    {"POST", "/api/v1/run", CHANGE, api_change, {NULL}},
+    {"POST", "/api/v1/takeback", CHANGE, api_change, {NULL}},
+    {"POST", "/api/v1/bury", CHANGE, api_change, {NULL}},
+    {"POST", "/api/v1/cancel", CHANGE, api_change, {NULL}},
+    {"POST", "/api/v1/rm", CHANGE, api_change, {NULL}},
+    {"POST", "/api/v1/move", CHANGE, api_change, {NULL}},
+    {"GET", "/api/v1/schedules", TRUST_READ, ROUTE_READ, api_schedules, {NULL}},
+    {"GET", "/api/v1/schedules/{schedule}", TRUST_READ, ROUTE_READ, api_schedule, {NULL}},
+    {"POST", "/api/v1/schedules/{schedule}", CHANGE, api_schedule_put, {NULL}},
+    {"POST", "/api/v1/schedules/{schedule}/rm", CHANGE, api_schedule_rm, {NULL}},
+    {"POST", "/api/v1/schedules/{schedule}/pause", CHANGE, api_schedule_pause, {NULL}},
+    {"POST", "/api/v1/schedules/{schedule}/resume", CHANGE, api_schedule_resume, {NULL}},
+    {"POST", "/api/v1/schedules/{schedule}/run", CHANGE, api_schedule_run, {NULL}},
+    {"GET", "/", TRUST_OPEN, ROUTE_PAGE, NULL, {NULL}},
+    {"GET", "/page.js", TRUST_OPEN, ROUTE_PAGE, NULL, {NULL}},
+    {"GET", "/page.css", TRUST_OPEN, ROUTE_PAGE, NULL, {NULL}},
+    {"GET", "/icon.svg", TRUST_OPEN, ROUTE_PAGE, NULL, {NULL}},
+    {NULL, NULL, TRUST_OPEN, ROUTE_DIRECT, NULL, {NULL}},
 };
 
 static bool matches(const char *path, const struct target *target)
@@ -85,6 +90,16 @@ const struct route *route_find(const char *method, const struct target *target,
     }
     *ret_allowed = gets && posts ? "GET, HEAD, POST" : gets ? "GET, HEAD" : posts ? "POST" : "";
     return NULL;
+}
+
+void route_answer(const struct route *route, const struct api *api, const struct request *request,
+                  struct reply *reply)
+{
+    if (fields_check(&request->target, route->fields, reply) &&
+        (strstr(route->path, "{tube}") == NULL ||
+         fields_tube(request->target.segments[3], reply))) {
+        route->handle(api, request, reply);
+    }
 }
 
 bool route_is_api(const struct target *target)

@@ -28,6 +28,7 @@ struct route {
     enum trust_use use;
     enum route_kind kind;
     api_fn *handle;
+    const char *fields[8]; /* That a query may have; NULL at the end. */
 };
 
 /* Ended by a row without a path. */
@@ -37,6 +38,10 @@ extern const struct route routes[];
  * (*ret_allowed: the methods that it has). */
 const struct route *route_find(const char *method, const struct target *target,
                                const char **ret_allowed);
+
+/* Answers a request: refuses what the route does not have, else handles it. */
+void route_answer(const struct route *route, const struct api *api, const struct request *request,
+                  struct reply *reply);
 
 /* Whether the path lies below /api/, also one that is no route. */
 bool route_is_api(const struct target *target);

@@ -13,8 +13,6 @@
 
 /* Schedules: what is there, and changes. */
 
-static const char *const no_fields[] = {NULL};
-
 static void refuse(struct reply *reply, enum weir_status status, const char *name,
                    const struct weir_error *error)
 {
@@ -44,9 +42,7 @@ static int add(const struct weir_job_schedule *schedule, void *arg)
 void api_schedules(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct weir_error error = {0};
-    if (!fields_check(&request->target, no_fields, reply)) {
-        return;
-    }
+    (void)request;
     struct listing listing = {json_array(), !api->hide_bodies};
     enum weir_status status = weir_broker_schedules(api->broker, NULL, add, &listing, &error);
     if (status != WEIR_OK) {
@@ -73,9 +69,7 @@ static void show(const struct api *api, const char *name, struct reply *reply)
 
 void api_schedule(const struct api *api, const struct request *request, struct reply *reply)
 {
-    if (fields_check(&request->target, no_fields, reply)) {
-        show(api, request->target.segments[3], reply);
-    }
+    show(api, request->target.segments[3], reply);
 }
 
 static bool read_missed(const json_t *object, enum weir_missed *ret_missed, struct reply *reply)
@@ -126,15 +120,6 @@ static bool read_options(const json_t *object, struct weir_job_schedule_options 
                                  : fields_tube(options->tube, reply);
 }
 
-/* The object of a body. NULL: refused. */
-static json_t *read_object(const struct request *request, const char *const *members,
-                           struct reply *reply)
-{
-    return fields_check(&request->target, no_fields, reply)
-               ? fields_object(request->text, request->size, members, reply)
-               : NULL;
-}
-
 void api_schedule_put(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const members[] = {"tube",      "cron",     "zone",    "every", "first_at",
@@ -144,7 +129,7 @@ void api_schedule_put(const struct api *api, const struct request *request, stru
     struct weir_error error = {0};
     char *decoded = NULL;
     options.name = request->target.segments[3];
-    json_t *object = read_object(request, members, reply);
+    json_t *object = fields_object(request->text, request->size, members, reply);
     bool has_body = json_object_get(object, "body") != NULL;
     if (object != NULL && read_options(object, &options, reply) &&
         (!has_body || member_body(object, &options.body, &decoded, reply))) {
@@ -164,9 +149,10 @@ void api_schedule_put(const struct api *api, const struct request *request, stru
 static void change(const struct api *api, const struct request *request, struct reply *reply,
                    enum weir_schedule_change change)
 {
+    static const char *const none[] = {NULL};
     struct weir_error error = {0};
     const char *name = request->target.segments[3];
-    json_t *object = read_object(request, no_fields, reply);
+    json_t *object = fields_object(request->text, request->size, none, reply);
     if (object != NULL) {
         enum weir_status status =
             weir_broker_schedule_change(api->broker, name, change, NULL, &error);

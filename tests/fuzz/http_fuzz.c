@@ -168,7 +168,7 @@ static int answer(const char *method, const char *raw, const struct trust_header
     if (status == 0 && route->handle == NULL) {
         status = 200; /* the page, or events */
     } else if (status == 0) {
-        route->handle(&api, &request, &reply);
+        route_answer(route, &api, &request, &reply);
         status = reply.status;
         WEIRI_ASSERT(reply.text != NULL && reply.type != NULL);
         if (strcmp(reply.type, "application/json") == 0) {
