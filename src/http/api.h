@@ -14,13 +14,15 @@
 #include "http/reply.h"
 #include "http/samples.h"
 #include "http/target.h"
+#include "http/tubes.h"
 
 /* What handlers work with. All borrowed; the same for every request. */
 struct api {
     weir_broker *broker;
-    weir_metrics *metrics;   /* Of consumers of this process; NULL: there are none. */
-    struct samples *samples; /* Thread-safe. */
-    const char *broker_kind; /* "sqlite" or "beanstalk". */
+    struct readings *readings; /* Thread-safe. */
+    weir_metrics *metrics;     /* Of consumers of this process; NULL: there are none. */
+    struct samples *samples;   /* Thread-safe. */
+    const char *broker_kind;   /* "sqlite" or "beanstalk". */
     bool may_change;
     bool hide_bodies;
 };

@@ -74,19 +74,16 @@ static bool read_ids(const json_t *object, const char **ids, size_t *ret_count, 
 {
     const json_t *array = json_object_get(object, "ids");
     size_t count = json_array_size(array);
-    if (count == 0 || count > IDS_MOST) {
-        reply_error(reply, 400, "ids: expected an array of 1 to %d strings", IDS_MOST);
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
+    bool is_valid = count > 0 && count <= IDS_MOST;
+    for (size_t i = 0; i < count && is_valid; i++) {
         ids[i] = json_string_value(json_array_get(array, i));
-        if (ids[i] == NULL) {
-            reply_error(reply, 400, "ids: expected an array of 1 to %d strings", IDS_MOST);
-            return false;
-        }
+        is_valid = ids[i] != NULL;
+    }
+    if (!is_valid) {
+        reply_error(reply, 400, "ids: expected an array of 1 to %d strings", IDS_MOST);
     }
     *ret_count = count;
-    return true;
+    return is_valid;
 }
 
 static json_t *show_results(const char *const *ids, const enum weir_status *statuses, size_t count,
@@ -94,10 +91,7 @@ static json_t *show_results(const char *const *ids, const enum weir_status *stat
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
-        if (json_array_append_new(array, json_of_result(ids[i], done, statuses[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        (void)reply_append(&array, json_of_result(ids[i], done, statuses[i]));
     }
     return json_pack("{s:o}", "results", array);
 }

@@ -3,14 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include <weir/duration.h>
 #include <weir/version.h>
 
 #include "http/api.h"
 #include "http/process.h"
-#include "http/tubes.h"
 
 /* /metrics: the jobs of the broker and this process for Prometheus, in the text format 0.0.4. */
 
@@ -80,18 +77,16 @@ static void write_tubes(FILE *out, const struct tubes *tubes)
 /* A cluster does not tell since when jobs are ready. */
 static void write_ages(FILE *out, const struct api *api, const struct tubes *tubes)
 {
-    struct timespec now = {0, 0};
     char label[LABEL_SIZE];
     if (strcmp(api->broker_kind, "sqlite") != 0) {
         return;
     }
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     write_head(out, "weir_oldest_ready_seconds", "gauge",
                "How long a job of a queue has been ready, the oldest where all have one priority; "
                "0 without one.");
     for (size_t i = 0; i < tubes->count; i++) {
         int64_t since_ns = tubes->counts[i].ready_since_ns;
-        int64_t age_ns = since_ns == 0 ? 0 : WEIR_SECONDS(now.tv_sec) + now.tv_nsec - since_ns;
+        int64_t age_ns = since_ns == 0 ? 0 : tubes->at_ns - since_ns;
         (void)fprintf(out, "weir_oldest_ready_seconds{queue=\"%s\"} %.3f\n",
                       quote_label(tubes->counts[i].tube, label),
                       age_ns > 0 ? (double)age_ns / 1e9 : 0.0);
@@ -120,7 +115,7 @@ static bool write_all(FILE *out, const struct api *api)
 {
     struct tubes tubes = {.counts = NULL};
     bool nodes = weir_broker_nodes(api->broker, write_node, out, NULL) == WEIR_OK;
-    bool up = tubes_read(&tubes, api->broker, NULL) == WEIR_OK && nodes;
+    bool up = readings_take(api->readings, true, &tubes, NULL) == WEIR_OK && nodes;
     write_head(out, "weir_broker_up", "gauge", "1 where the broker answered this request.");
     (void)fprintf(out, "weir_broker_up %d\n", up ? 1 : 0);
     write_head(out, "weir_build_info", "gauge", "1, with the version.");

@@ -56,12 +56,7 @@ static int add_job(const struct weir_job *job, void *arg)
     page->count++;
     page->body_size += page->body && job->body_size <= BODY_SHOWN_MAX ? job->body_size : 0;
     (void)snprintf(page->last, sizeof(page->last), "%s", job->id);
-    if (json_array_append_new(page->jobs, show(page->api, job, page->body)) != 0) {
-        json_decref(page->jobs);
-        page->jobs = NULL;
-        return 1;
-    }
-    return 0;
+    return reply_append(&page->jobs, show(page->api, job, page->body));
 }
 
 /* So far the list has come. */

@@ -1,42 +1,40 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include <time.h>
 
-#include <weir/duration.h>
 #include <weir/version.h>
 
 #include "http/api.h"
 #include "http/fields.h"
-#include "http/tubes.h"
 #include "view/json.h"
 #include "view/timestamp.h"
 
 /* What is there: counts, tubes, nodes, samples. */
 
-/* Appends to an array; a failure leaves *array NULL. */
-static int append(json_t **array, json_t *value)
+/* Opens an answer of what the last reading has: its time comes first. NULL: it is answered. */
+static FILE *open_reading(const struct api *api, struct reply *reply, struct tubes *tubes)
 {
-    if (json_array_append_new(*array, value) != 0) {
-        json_decref(*array);
-        *array = NULL;
-        return 1;
+    struct weir_error error = {0};
+    char at[TIMESTAMP_SIZE];
+    enum weir_status status = readings_take(api->readings, false, tubes, &error);
+    if (status != WEIR_OK) {
+        reply_status(reply, status, "tubes", &error);
+        return NULL;
     }
-    return 0;
+    timestamp_write(tubes->at_ns, at);
+    FILE *out = reply_open(reply, JSON_TYPE);
+    if (out != NULL) {
+        (void)fprintf(out, "{\"at\":\"%s\",", at);
+    }
+    return out;
 }
 
 void api_stats(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct tubes tubes = {.counts = NULL};
-    struct weir_error error = {0};
     struct weir_tube_counts sum = {.delayed = 0};
+    FILE *out = open_reading(api, reply, &tubes);
     (void)request;
-    enum weir_status status = tubes_read(&tubes, api->broker, &error);
-    if (status != WEIR_OK) {
-        reply_status(reply, status, "tubes", &error);
-        tubes_free(&tubes);
-        return;
-    }
     for (size_t i = 0; i < tubes.count; i++) {
         const struct weir_tube_counts *counts = &tubes.counts[i];
         sum.delayed += counts->delayed;
@@ -48,51 +46,30 @@ void api_stats(const struct api *api, const struct request *request, struct repl
         sum.retried += counts->retried;
         sum.expired += counts->expired;
     }
-    struct timespec now = {0, 0};
-    char at[TIMESTAMP_SIZE];
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    timestamp_write(WEIR_SECONDS(now.tv_sec) + now.tv_nsec, at);
-    FILE *out = reply_open(reply, JSON_TYPE);
     if (out != NULL) {
         (void)fprintf(out,
-                      "{\"at\":\"%s\",\"version\":\"%s\",\"broker\":\"%s\",\"tubes\":%zu,"
+                      "\"version\":\"%s\",\"broker\":\"%s\",\"tubes\":%zu,"
                       "\"may_change\":%s,\"hides_bodies\":%s,",
-                      at, weir_version(), api->broker_kind, tubes.count,
+                      weir_version(), api->broker_kind, tubes.count,
                       api->may_change ? "true" : "false", api->hide_bodies ? "true" : "false");
         reply_close(reply, out, json_write_counts(out, &sum) && fputc('}', out) != EOF);
     }
     tubes_free(&tubes);
 }
 
-struct tubes_text {
-    FILE *out;
-    bool has_some;
-    bool failed;
-};
-
-static int write_tube(const struct weir_tube_counts *counts, void *arg)
-{
-    struct tubes_text *text = arg;
-    text->failed =
-        (text->has_some && fputc(',', text->out) == EOF) || !json_write_tube(text->out, counts);
-    text->has_some = true;
-    return text->failed;
-}
-
 void api_tubes(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {0};
+    struct tubes tubes = {.counts = NULL};
+    FILE *out = open_reading(api, reply, &tubes);
     (void)request;
-    struct tubes_text text = {.out = reply_open(reply, JSON_TYPE)};
-    if (text.out == NULL) {
-        return;
+    if (out != NULL) {
+        bool written = fputs("\"tubes\":[", out) != EOF;
+        for (size_t i = 0; i < tubes.count && written; i++) {
+            written = (i == 0 || fputc(',', out) != EOF) && json_write_tube(out, &tubes.counts[i]);
+        }
+        reply_close(reply, out, written && fputs("]}", out) != EOF);
     }
-    (void)fputs("{\"tubes\":[", text.out);
-    enum weir_status status = weir_broker_tubes(api->broker, NULL, write_tube, &text, &error);
-    reply_close(reply, text.out, !text.failed && fputs("]}", text.out) != EOF);
-    if (status != WEIR_OK) {
-        reply_status(reply, status, "tubes", &error);
-    }
+    tubes_free(&tubes);
 }
 
 static int take_tube(const struct weir_tube_counts *counts, void *arg)
@@ -120,7 +97,7 @@ void api_tube(const struct api *api, const struct request *request, struct reply
 
 static int add_node(const struct weir_node *node, void *arg)
 {
-    return append(arg, json_of_node(node));
+    return reply_append(arg, json_of_node(node));
 }
 
 void api_nodes(const struct api *api, const struct request *request, struct reply *reply)

@@ -122,6 +122,7 @@ static int make_call(const struct api *api, const struct call *call, int64_t nth
     CHECK_INT(target_read(&request.target, call->target, ""), ==, TARGET_READ);
     const struct route *route = route_find(call->method, &request.target, &allowed);
     CHECK(route != NULL);
+    readings_age(api->readings);
     left = nth;
     route_answer(route, api, &request, &reply);
     left = -1;
@@ -152,6 +153,9 @@ TEST(each, "a call without memory is answered, leaks nothing, and succeeds when 
     fields_watch_memory();
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &api.broker, NULL), WEIR_OK);
     CHECK_STATUS(weir_broker_put(api.broker, "t", bodies, 2, NULL, NULL, NULL), WEIR_OK);
+    struct readings readings;
+    readings_init(&readings, api.broker);
+    api.readings = &readings;
     api.samples = samples_new();
     CHECK(api.samples != NULL);
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -167,5 +171,6 @@ TEST(each, "a call without memory is answered, leaks nothing, and succeeds when 
         CHECK(nth > 1);
     }
     samples_free(api.samples);
+    readings_fini(&readings);
     weir_broker_close(api.broker);
 }

@@ -46,6 +46,16 @@ void reply_json(struct reply *reply, int status, json_t *object)
     json_decref(object);
 }
 
+int reply_append(json_t **array, json_t *value)
+{
+    if (json_array_append_new(*array, value) != 0) {
+        json_decref(*array);
+        *array = NULL;
+        return 1;
+    }
+    return 0;
+}
+
 void reply_error(struct reply *reply, int status, const char *format, ...)
 {
     char text[1024];

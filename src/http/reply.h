@@ -25,6 +25,9 @@ struct reply {
 /* Takes an object; NULL (it could not be made) is out of memory. */
 void reply_json(struct reply *reply, int status, json_t *object);
 
+/* Appends to an array, and takes the value; a failure leaves *array NULL, and is 1. */
+int reply_append(json_t **array, json_t *value);
+
 /* {"error": TEXT} */
 void reply_error(struct reply *reply, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -99,6 +99,9 @@ void route_answer(const struct route *route, const struct api *api, const struct
         (strstr(route->path, "{tube}") == NULL ||
          fields_tube(request->target.segments[3], reply))) {
         route->handle(api, request, reply);
+        if (route->use == TRUST_CHANGE) {
+            readings_age(api->readings); /* a list shows it */
+        }
     }
 }
 

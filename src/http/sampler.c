@@ -5,15 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <weir/clock.h>
 #include <weir/duration.h>
 
 #include "view/json.h"
 
-/* A reading may take this part of the time until the next. */
-#define SHARE 100
+/* The pause after a reading, in times of what it took. */
+#define PAUSE 50
 
 /* A tube's counts are one block of numbers and bytes without padding. */
 static bool is_equal(const struct weir_tube_counts *a, const struct weir_tube_counts *b)
@@ -66,28 +65,19 @@ static void tell_broker(struct sampler *sampler, bool failed)
 void sampler_run(struct sampler *sampler)
 {
     struct tubes tubes = {.counts = NULL};
-    struct timespec wall = {0, 0};
     int64_t start_ns = weir_clock_now(weir_clock_monotonic());
     if (start_ns < sampler->next_ns) {
         return;
     }
-    bool failed = tubes_read(&tubes, sampler->broker, NULL) != WEIR_OK;
+    bool failed = readings_take(sampler->readings, true, &tubes, NULL) != WEIR_OK;
     int64_t end_ns = weir_clock_now(weir_clock_monotonic());
-    sampler->next_ns = end_ns + (end_ns - start_ns) * SHARE;
+    sampler->next_ns = end_ns + (end_ns - start_ns) * PAUSE;
     tell_broker(sampler, failed);
     if (failed) {
-        tubes_free(&tubes);
         return;
     }
-    (void)clock_gettime(CLOCK_REALTIME, &wall);
-    samples_add(sampler->samples, WEIR_SECONDS(wall.tv_sec) + wall.tv_nsec, tubes.counts,
-                tubes.count);
+    samples_add(sampler->samples, tubes.at_ns, tubes.counts, tubes.count);
     events_publish(sampler->events, sampler_event(&sampler->tubes, &tubes));
     tubes_free(&sampler->tubes);
     sampler->tubes = tubes;
-}
-
-void sampler_fini(struct sampler *sampler)
-{
-    tubes_free(&sampler->tubes);
 }

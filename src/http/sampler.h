@@ -12,18 +12,16 @@
 
 /* Reads the counts again and again: each reading is a sample, and what has changed an event. */
 struct sampler {
-    weir_broker *broker;
+    struct readings *readings;
     struct samples *samples;
     struct events *events;
-    struct tubes tubes; /* The last reading. */
+    struct tubes tubes; /* The last reading, to be freed. */
     bool failed;        /* The last reading did. */
     int64_t next_ns;    /* Not before; of the monotonic clock. */
 };
 
-/* Reads once, if it is time. A broker that answers slowly is asked more rarely, so that it spends a
- * hundredth of its time on this at most. */
+/* Reads once, if it is time: at least 50 times as long after the last reading as that took. */
 void sampler_run(struct sampler *sampler);
-void sampler_fini(struct sampler *sampler);
 
 /* The event of what has changed, both in order of names; NULL: nothing, or no memory. To be freed.
  */

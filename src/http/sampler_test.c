@@ -38,8 +38,8 @@ TEST(changed, "an event has the tubes that are new or have other counts, in orde
     struct weir_tube_counts new[] = {
         {.tube = "a"}, {.tube = "b"}, {.tube = "c", .ready = 2}, {.tube = "d"}};
     const struct tubes none = {.counts = NULL};
-    const struct tubes before = {old, 3, 3};
-    const struct tubes after = {new, 4, 4};
+    const struct tubes before = {.counts = old, .count = 3};
+    const struct tubes after = {.counts = new, .count = 4};
     check_event(&none, &none, NAMES(NULL));
     check_event(&none, &before, NAMES("a", "c", "d", NULL));
     check_event(&before, &before, NAMES(NULL));

@@ -8,6 +8,8 @@
 
 #include <weir/duration.h>
 
+#include "http/reply.h"
+
 #define RING_SIZE 360
 
 /* The counts in the order of the columns. */
@@ -152,10 +154,7 @@ static json_t *column_json(const struct ring *ring, size_t column)
         int64_t at_ms = sample->at_ns / 1000000;
         json_t *value = column == COLUMNS ? json_real((double)at_ms / 1e3)
                                           : json_integer((json_int_t)sample->counts[column]);
-        if (json_array_append_new(array, value) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        (void)reply_append(&array, value);
     }
     return array;
 }

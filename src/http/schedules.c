@@ -31,12 +31,7 @@ struct listing {
 static int add(const struct weir_job_schedule *schedule, void *arg)
 {
     struct listing *listing = arg;
-    if (json_array_append_new(listing->array, json_of_schedule(schedule, listing->body)) != 0) {
-        json_decref(listing->array);
-        listing->array = NULL;
-        return 1;
-    }
-    return 0;
+    return reply_append(&listing->array, json_of_schedule(schedule, listing->body));
 }
 
 void api_schedules(const struct api *api, const struct request *request, struct reply *reply)

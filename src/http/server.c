@@ -37,6 +37,7 @@ static const size_t workers[ROUTE_POOLS] = {
 struct server {
     struct exchanges exchanges;
     struct connections connections;
+    struct readings readings;
     struct sampler sampler;
     struct MHD_Daemon *daemon;
     weir_pool *timer;
@@ -143,14 +144,17 @@ static void init(struct server *server, const struct server_options *options)
     exchanges->limit_ns = options->limit_ns;
     exchanges->connections = &server->connections;
     exchanges->events = events_new(&server->connections);
+    readings_init(&server->readings, options->broker);
     exchanges->api = (struct api){.broker = options->broker,
+                                  .readings = &server->readings,
                                   .metrics = options->metrics,
                                   .samples = samples_new(),
                                   .broker_kind = options->broker_kind,
                                   .may_change = trust_may_change(&options->trust),
                                   .hide_bodies = options->hide_bodies};
-    server->sampler = (struct sampler){
-        .broker = options->broker, .samples = exchanges->api.samples, .events = exchanges->events};
+    server->sampler = (struct sampler){.readings = &server->readings,
+                                       .samples = exchanges->api.samples,
+                                       .events = exchanges->events};
 }
 
 enum weir_status server_start(const struct server_options *options, struct server **ret_server)
@@ -208,7 +212,8 @@ void server_stop(struct server *server)
     for (size_t kind = 0; kind < ROUTE_POOLS; kind++) {
         weir_pool_free(server->exchanges.workers[kind]);
     }
-    sampler_fini(&server->sampler);
+    tubes_free(&server->sampler.tubes);
+    readings_fini(&server->readings);
     events_free(server->exchanges.events);
     samples_free(server->exchanges.api.samples);
     connections_fini(&server->connections);

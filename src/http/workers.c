@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "http/api.h"
-#include "http/tubes.h"
 #include "view/json.h"
 
 /* The processes that have jobs reserved, and these jobs. */
@@ -17,6 +16,8 @@ struct running {
     json_t *processes; /* An object: arrays of jobs by the number of the process; NULL: failed. */
     size_t count;
     bool is_more;
+    enum weir_status status; /* Of the last tube. */
+    struct weir_error error;
 };
 
 static int add_job(const struct weir_job *job, void *arg)
@@ -43,18 +44,14 @@ static int add_job(const struct weir_job *job, void *arg)
     return 0;
 }
 
-/* Reads the reserved jobs of the tubes that have some. */
-static enum weir_status read_jobs(weir_broker *broker, const struct tubes *tubes,
-                                  struct running *running, struct weir_error *error)
+/* Adds the reserved jobs of a tube. */
+static int add_tube(const struct weir_tube_counts *tube, void *arg)
 {
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < tubes->count && status == WEIR_OK && running->processes != NULL; i++) {
-        if (tubes->counts[i].reserved > 0 && !running->is_more) {
-            status = weir_broker_peek(broker, tubes->counts[i].tube, WEIR_JOB_RESERVED,
-                                      JOBS_MAX + 1 - running->count, add_job, running, error);
-        }
-    }
-    return status;
+    struct running *running = arg;
+    running->status =
+        weir_broker_peek(running->api->broker, tube->tube, WEIR_JOB_RESERVED,
+                         JOBS_MAX + 1 - running->count, add_job, running, &running->error);
+    return running->status != WEIR_OK || running->processes == NULL || running->is_more;
 }
 
 /* Takes the object. */
@@ -66,11 +63,7 @@ static json_t *list_processes(json_t *processes)
     json_object_foreach(processes, process, jobs)
     {
         json_int_t number = (json_int_t)strtoll(process, NULL, 10);
-        if (json_array_append_new(list, json_pack("{s:I, s:O}", "process", number, "jobs", jobs)) !=
-            0) {
-            json_decref(list);
-            list = NULL;
-        }
+        (void)reply_append(&list, json_pack("{s:I, s:O}", "process", number, "jobs", jobs));
     }
     json_decref(processes);
     return list;
@@ -78,15 +71,14 @@ static json_t *list_processes(json_t *processes)
 
 void api_workers(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct tubes tubes = {.counts = NULL};
     struct weir_error error = {0};
     (void)request;
     struct running running = {.api = api, .processes = json_object()};
-    enum weir_status status = tubes_read(&tubes, api->broker, &error);
-    if (status == WEIR_OK) {
-        status = read_jobs(api->broker, &tubes, &running, &error);
+    enum weir_status status = weir_broker_find_tubes(api->broker, NULL, add_tube, &running, &error);
+    if (status == WEIR_OK && running.status != WEIR_ENOTSUP) {
+        status = running.status;
+        error = running.error;
     }
-    tubes_free(&tubes);
     if (status != WEIR_OK) {
         json_decref(running.processes);
         reply_status(reply, status, "jobs", &error);

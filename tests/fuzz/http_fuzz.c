@@ -22,7 +22,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[] = "/tmp/weir-fuzz.XXXXXX";
-static struct api api = {.broker_kind = "sqlite", .may_change = true};
+static struct readings readings;
+static struct api api = {.readings = &readings, .broker_kind = "sqlite", .may_change = true};
 
 /* A sum over all counts that tells of any change. */
 struct sum {
@@ -60,6 +61,7 @@ static void clean_up(void)
     char command[64];
     weir_broker_close(api.broker);
     samples_free(api.samples);
+    readings_fini(&readings);
     (void)snprintf(command, sizeof(command), "rm -rf %s", folder);
     /* NOLINTNEXTLINE(cert-env33-c): a name of our own */
     WEIRI_ASSERT(system(command) == 0);
@@ -79,6 +81,10 @@ static void open_store(void)
     (void)snprintf(url, sizeof(url), "sqlite:%s/j.db?durability=memory", folder);
     enum weir_status status = weir_broker_open(url, NULL, &api.broker, NULL);
     WEIRI_ASSERT(status == WEIR_OK);
+    if (readings.broker != NULL) {
+        readings_fini(&readings);
+    }
+    readings_init(&readings, api.broker);
     const struct weir_body bodies[] = {{"one", 3, NULL}, {"{\"two\":2}", 9, NULL}};
     status = weir_broker_put(api.broker, "t", bodies, 2, NULL, NULL, NULL);
     WEIRI_ASSERT(status == WEIR_OK);

@@ -210,7 +210,8 @@ TEST(pipelined, "requests that come at once are answered in turn")
     for (int i = 0; i < 20; i++) {
         struct answer answer = client_read(fd);
         CHECK_INT(answer.status, ==, 200);
-        CHECK_STRING(answer.body, i % 2 == 0 ? "ok" : "{\"tubes\":[]}");
+        const char *rest = i % 2 == 0 ? answer.body : strstr(answer.body, "\"tubes\":");
+        CHECK_STRING(rest, i % 2 == 0 ? "ok" : "\"tubes\":[]}");
         answer_free(&answer);
     }
     (void)close(fd);
