@@ -58,6 +58,7 @@ extern const struct bench_measurement bench_libuv[];
 extern const struct bench_measurement bench_memory[];
 extern const struct bench_measurement bench_named[];
 extern const struct bench_measurement bench_one_put[];
+extern const struct bench_measurement bench_pages[];
 extern const struct bench_measurement bench_parallel[];
 extern const struct bench_measurement bench_pending[];
 extern const struct bench_measurement bench_periodic[];
