@@ -15,6 +15,7 @@
 #include "cli/table.h"
 #include "view/json.h"
 #include "view/timestamp.h"
+#include "view/tube_number.h"
 
 enum {
     OPTION_JSON = OPTION_OWN
@@ -53,9 +54,6 @@ struct stats {
     struct libscols_table *nodes;
 };
 
-/* The counts in the order of the columns. */
-#define NUMBER_COUNT 8
-
 static void write_pause(int64_t until_ns, char text[TIMESTAMP_SIZE])
 {
     if (until_ns == WEIR_FOREVER) {
@@ -67,13 +65,12 @@ static void write_pause(int64_t until_ns, char text[TIMESTAMP_SIZE])
 
 static bool add_row(struct libscols_table *table, const struct weir_tube_counts *counts)
 {
-    const uint64_t numbers[NUMBER_COUNT] = {counts->delayed, counts->ready,  counts->reserved,
-                                            counts->buried,  counts->put,    counts->done,
-                                            counts->retried, counts->expired};
-    char texts[NUMBER_COUNT][24];
+    uint64_t numbers[TUBE_NUMBERS] = {0};
+    char texts[TUBE_NUMBERS][24];
     char pause[TIMESTAMP_SIZE] = "";
     const char *cells[COLUMN_COUNT] = {counts->tube};
-    for (size_t i = 0; i < NUMBER_COUNT; i++) {
+    tube_numbers_add(numbers, counts);
+    for (size_t i = 0; i < TUBE_NUMBERS; i++) {
         (void)snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, numbers[i]);
         cells[i + 1] = texts[i];
     }

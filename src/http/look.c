@@ -8,6 +8,7 @@
 #include "http/fields.h"
 #include "view/json.h"
 #include "view/timestamp.h"
+#include "view/tube_number.h"
 
 /* What is there: counts, tubes, nodes, samples. */
 
@@ -32,27 +33,19 @@ static FILE *open_reading(const struct api *api, struct reply *reply, struct tub
 void api_stats(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct tubes tubes = {.counts = NULL};
-    struct weir_tube_counts sum = {.delayed = 0};
+    uint64_t sums[TUBE_NUMBERS] = {0};
     FILE *out = open_reading(api, reply, &tubes);
     (void)request;
     for (size_t i = 0; i < tubes.count; i++) {
-        const struct weir_tube_counts *counts = &tubes.counts[i];
-        sum.delayed += counts->delayed;
-        sum.ready += counts->ready;
-        sum.reserved += counts->reserved;
-        sum.buried += counts->buried;
-        sum.put += counts->put;
-        sum.done += counts->done;
-        sum.retried += counts->retried;
-        sum.expired += counts->expired;
+        tube_numbers_add(sums, &tubes.counts[i]);
     }
     if (out != NULL) {
         (void)fprintf(out,
                       "\"version\":\"%s\",\"broker\":\"%s\",\"tubes\":%zu,"
-                      "\"may_change\":%s,\"hides_bodies\":%s,",
+                      "\"may_change\":%s,\"hides_bodies\":%s",
                       weir_version(), api->broker_kind, tubes.count,
                       api->may_change ? "true" : "false", api->hide_bodies ? "true" : "false");
-        reply_close(reply, out, json_write_counts(out, &sum) && fputc('}', out) != EOF);
+        reply_close(reply, out, json_write_numbers(out, sums) && fputc('}', out) != EOF);
     }
     tubes_free(&tubes);
 }

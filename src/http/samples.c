@@ -9,28 +9,13 @@
 #include <weir/duration.h>
 
 #include "http/reply.h"
+#include "view/tube_number.h"
 
 #define RING_SIZE 360
 
-/* The counts in the order of the columns. */
-enum {
-    DELAYED,
-    READY,
-    RESERVED,
-    BURIED,
-    PUT,
-    DONE,
-    RETRIED,
-    EXPIRED,
-    COLUMNS
-};
-
-static const char *const column_names[COLUMNS] = {"delayed", "ready", "reserved", "buried",
-                                                  "put",     "done",  "retried",  "expired"};
-
 struct sample {
     int64_t at_ns;
-    uint64_t counts[COLUMNS];
+    uint64_t numbers[TUBE_NUMBERS];
 };
 
 struct ring {
@@ -125,15 +110,10 @@ void samples_add(struct samples *samples, int64_t now_ns, const struct weir_tube
     struct sample sum = {.at_ns = now_ns};
     (void)pthread_mutex_lock(&samples->mutex);
     for (size_t i = 0; i < count; i++) {
-        const struct weir_tube_counts *counts = &tubes[i];
-        const struct sample sample = {now_ns,
-                                      {counts->delayed, counts->ready, counts->reserved,
-                                       counts->buried, counts->put, counts->done, counts->retried,
-                                       counts->expired}};
-        struct tube *tube = make_tube(samples, counts->tube);
-        for (size_t column = 0; column < COLUMNS; column++) {
-            sum.counts[column] += sample.counts[column];
-        }
+        struct sample sample = {.at_ns = now_ns};
+        struct tube *tube = make_tube(samples, tubes[i].tube);
+        tube_numbers_add(sample.numbers, &tubes[i]);
+        tube_numbers_add(sum.numbers, &tubes[i]);
         if (tube != NULL) {
             ring_add(&tube->ring, &sample, steps_ns[SAMPLES_TEN]);
         }
@@ -144,7 +124,7 @@ void samples_add(struct samples *samples, int64_t now_ns, const struct weir_tube
     (void)pthread_mutex_unlock(&samples->mutex);
 }
 
-/* column: COLUMNS: the times. */
+/* column: TUBE_NUMBERS: the times. */
 static json_t *column_json(const struct ring *ring, size_t column)
 {
     size_t kept = ring->count < RING_SIZE ? ring->count : RING_SIZE;
@@ -152,8 +132,8 @@ static json_t *column_json(const struct ring *ring, size_t column)
     for (size_t i = ring->count - kept; i < ring->count; i++) {
         const struct sample *sample = &ring->samples[i % RING_SIZE];
         int64_t at_ms = sample->at_ns / 1000000;
-        json_t *value = column == COLUMNS ? json_real((double)at_ms / 1e3)
-                                          : json_integer((json_int_t)sample->counts[column]);
+        json_t *value = column == TUBE_NUMBERS ? json_real((double)at_ms / 1e3)
+                                               : json_integer((json_int_t)sample->numbers[column]);
         (void)reply_append(&array, value);
     }
     return array;
@@ -162,9 +142,9 @@ static json_t *column_json(const struct ring *ring, size_t column)
 static json_t *ring_json(const struct ring *ring, int64_t step_ns)
 {
     json_t *object = json_pack("{s:I}", "step", (json_int_t)(step_ns / WEIR_SECONDS(1)));
-    int failed = json_object_set_new(object, "at", column_json(ring, COLUMNS));
-    for (size_t column = 0; column < COLUMNS && failed == 0; column++) {
-        failed = json_object_set_new(object, column_names[column], column_json(ring, column));
+    int failed = json_object_set_new(object, "at", column_json(ring, TUBE_NUMBERS));
+    for (size_t column = 0; column < TUBE_NUMBERS && failed == 0; column++) {
+        failed = json_object_set_new(object, tube_numbers[column].name, column_json(ring, column));
     }
     if (failed != 0) {
         json_decref(object);

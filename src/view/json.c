@@ -11,6 +11,7 @@
 #include "view/job_field.h"
 #include "view/text.h"
 #include "view/timestamp.h"
+#include "view/tube_number.h"
 
 /* Adds a member; an object that cannot take it is released. */
 static json_t *with(json_t *object, const char *name, json_t *value)
@@ -32,6 +33,22 @@ static json_t *json_of_time(int64_t ns)
     return json_string(text);
 }
 
+/* These leave out what is not known, or is not there: 0, NULL and "". */
+static json_t *with_time(json_t *object, const char *name, int64_t ns)
+{
+    return ns > 0 ? with(object, name, json_of_time(ns)) : object;
+}
+
+static json_t *with_number(json_t *object, const char *name, int64_t number)
+{
+    return number != 0 ? with(object, name, json_integer((json_int_t)number)) : object;
+}
+
+static json_t *with_text(json_t *object, const char *name, const char *text)
+{
+    return text != NULL && text[0] != '\0' ? with(object, name, json_string(text)) : object;
+}
+
 json_t *json_of_pause(int64_t until_ns)
 {
     return until_ns == WEIR_FOREVER ? json_string("resumed") : json_of_time(until_ns);
@@ -44,20 +61,21 @@ static bool write_value(FILE *out, json_t *value)
     return written;
 }
 
-bool json_write_counts(FILE *out, const struct weir_tube_counts *counts)
+bool json_write_numbers(FILE *out, const uint64_t *numbers)
 {
-    return fprintf(out,
-                   "\"delayed\":%" PRIu64 ",\"ready\":%" PRIu64 ",\"reserved\":%" PRIu64
-                   ",\"buried\":%" PRIu64 ",\"put\":%" PRIu64 ",\"done\":%" PRIu64
-                   ",\"retried\":%" PRIu64 ",\"expired\":%" PRIu64,
-                   counts->delayed, counts->ready, counts->reserved, counts->buried, counts->put,
-                   counts->done, counts->retried, counts->expired) > 0;
+    bool written = true;
+    for (size_t i = 0; i < TUBE_NUMBERS && written; i++) {
+        written = fprintf(out, ",\"%s\":%" PRIu64, tube_numbers[i].name, numbers[i]) > 0;
+    }
+    return written;
 }
 
 bool json_write_tube(FILE *out, const struct weir_tube_counts *counts)
 {
+    uint64_t numbers[TUBE_NUMBERS] = {0};
+    tube_numbers_add(numbers, counts);
     return fputs("{\"tube\":", out) != EOF && write_value(out, json_string(counts->tube)) &&
-           fputc(',', out) != EOF && json_write_counts(out, counts) &&
+           json_write_numbers(out, numbers) &&
            (counts->paused_until_ns == 0 ||
             (fputs(",\"paused_until\":", out) != EOF &&
              write_value(out, json_of_pause(counts->paused_until_ns)))) &&
@@ -123,18 +141,12 @@ static json_t *json_of_headers(const char *headers)
 /* What is known of the run of a reserved job. */
 static json_t *with_run(json_t *object, const struct weir_job *job)
 {
-    if (job->started_ns > 0) {
-        object = with(object, "started_at", json_of_time(job->started_ns));
-    }
-    if (job->owner > 0) {
-        object = with(object, "process", json_integer((json_int_t)job->owner));
-    }
+    object = with_time(object, "started_at", job->started_ns);
+    object = with_number(object, "process", job->owner);
     if (job->owner_life != 0) {
         object = with(object, "process_lives", json_boolean(job->owner_life == 1));
     }
-    if (job->reserved_until_ns > 0) {
-        object = with(object, "reserved_until", json_of_time(job->reserved_until_ns));
-    }
+    object = with_time(object, "reserved_until", job->reserved_until_ns);
     if (job->verdict != 0) {
         static const char *const names[] = {"", "bury", "remove", "retry"};
         bool is_known = job->verdict <= WEIR_VERDICT_RETRY;
@@ -178,16 +190,10 @@ json_t *json_of_job(const struct weir_job *job, bool body)
                         (json_int_t)job->ttr_ns, "size", (json_int_t)job->body_size, "reason",
                         reason);
     free(reason);
-    if (job->identity != NULL && job->identity[0] != '\0') {
-        object = with(object, "identity", json_string(job->identity));
-    }
-    if (job->fence > 0) {
-        object = with(object, "fence", json_integer((json_int_t)job->fence));
-    }
-    if (job->last_outcome != 0) {
-        object =
-            with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));
-    }
+    object = with_text(object, "identity", job->identity);
+    object = with_number(object, "fence", (int64_t)job->fence);
+    object = with_text(object, "last_outcome",
+                       job->last_outcome != 0 ? weir_job_outcome_name(job->last_outcome) : NULL);
     object = with_texts(with_run(object, job), job, body);
     return body ? with_bytes(object, "body", job->body, job->body_size) : object;
 }
@@ -209,17 +215,11 @@ json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt)
                                                 (json_int_t)attempt->status, "reason", reason);
     free(reason);
     object = with_bytes(object, "tail", attempt->tail, strlen(attempt->tail));
-    if (attempt->started_ns > 0) {
-        object = with(object, "started_at", json_of_time(attempt->started_ns));
-    }
+    object = with_time(object, "started_at", attempt->started_ns);
     object = with(object, "ended_at", json_of_time(attempt->ended_ns));
-    if (attempt->owner > 0) {
-        object = with(object, "process", json_integer((json_int_t)attempt->owner));
-    }
-    if (attempt->exit_status != 0) {
-        object = with(object, "exit_status", json_integer(attempt->exit_status));
-    }
-    return attempt->signal != 0 ? with(object, "signal", json_integer(attempt->signal)) : object;
+    object = with_number(object, "process", attempt->owner);
+    object = with_number(object, "exit_status", attempt->exit_status);
+    return with_number(object, "signal", attempt->signal);
 }
 
 json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body)
@@ -242,16 +242,12 @@ json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body)
     } else {
         object = with(object, "cron", json_string(schedule->cron));
     }
-    if (schedule->zone[0] != '\0') {
-        object = with(object, "zone", json_string(schedule->zone));
-    }
+    object = with_text(object, "zone", schedule->zone);
     if (schedule->next_ns != WEIR_FOREVER) {
         object = with(object, "next_at", json_of_time(schedule->next_ns));
     }
-    if (schedule->last_ns > 0) {
-        object = with(object, "last_at", json_of_time(schedule->last_ns));
-        object = with(object, "last_id", json_string(schedule->last_id));
-    }
+    object = with_time(object, "last_at", schedule->last_ns);
+    object = with_text(object, "last_id", schedule->last_id);
     return body ? with_bytes(object, "body", schedule->body, schedule->body_size) : object;
 }
 

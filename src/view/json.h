@@ -19,8 +19,8 @@
  * have thousands of them, so that they are text at once. False: it could not be written. */
 bool json_write_tube(FILE *out, const struct weir_tube_counts *counts);
 
-/* Writes the counts as members of an object that begins and ends elsewhere. */
-bool json_write_counts(FILE *out, const struct weir_tube_counts *counts);
+/* Writes numbers of tubes (view/tube_number.h) as members behind others of an object. */
+bool json_write_numbers(FILE *out, const uint64_t *numbers);
 
 /* When a pause ends: a time, or "resumed". */
 json_t *json_of_pause(int64_t until_ns);
@@ -34,10 +34,9 @@ json_t *json_of_job(const struct weir_job *job, bool body);
 /* Why a job does not run. */
 json_t *json_of_why(const char *id, const struct weir_why *why);
 
-/* An attempt of a job; "encoding" is that of "tail". */
-/* The attempt of a reserved job, which goes on. */
-json_t *json_of_running(const struct weir_job *job);
+/* An attempt of a job, and that of a reserved one, which goes on; "encoding" is that of "tail". */
 json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt);
+json_t *json_of_running(const struct weir_job *job);
 
 /* A schedule, with the body of its jobs where `body` is set. */
 json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body);
