@@ -208,13 +208,16 @@ static void put_turns(struct pages *pages, size_t count)
     put_many(pages, "turn", count, (pages->run->flags & DELAY) != 0 ? SOON_NS : 0);
 }
 
-/* Put, reserve, end, each a transaction of its own: the next job is put when one has ended. */
+/* Put, reserve, end, each a transaction of its own: the next job is put when one has ended. A job
+ * that leaves gives its room to the next: each part has one more before it, so that all of them are
+ * at each place of a page alike. */
 static double pages_of_cycles(struct pages *pages)
 {
     size_t each = part_size(pages);
     size_t frames = 0;
     for (size_t part = 0; part < PARTS; part++) {
         open_store(pages);
+        put_waiting(pages, 1);
         weir_consumer *consumer = start_consumer(pages);
         atomic_store(&pages->done, 0);
         put_turns(pages, 1);
