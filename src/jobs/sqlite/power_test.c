@@ -27,10 +27,12 @@ enum event_kind {
     EVENT_WRITE,
     EVENT_TRUNCATE,
     EVENT_SYNC,
-    EVENT_PUT,  /* a job is acknowledged */
-    EVENT_TRY,  /* its end begins */
-    EVENT_END,  /* it is acknowledged that the job has ended, or will without a run */
-    EVENT_FIRED /* so many firings are acknowledged */
+    EVENT_PUT,   /* a job is acknowledged */
+    EVENT_TRY,   /* its end begins */
+    EVENT_END,   /* it is acknowledged that the job has ended, or will without a run */
+    EVENT_FIRED, /* so many firings are acknowledged */
+    EVENT_ADDED, /* so many puts */
+    EVENT_DONE   /* so many successes */
 };
 
 /* An event of the run: of the disk, or an acknowledgement. */
@@ -45,6 +47,8 @@ struct event {
 
 static struct event *events;
 static int event_count;
+static int64_t added; /* acknowledged so far */
+static int64_t done;
 static int lock_fd = -1; /* of the run */
 
 static struct event *add(enum event_kind kind, int64_t number)
@@ -74,6 +78,18 @@ static void record(enum fault_kind kind, bool is_log, sqlite3_int64 offset, cons
 
 /* --- the run --- */
 
+/* A put is acknowledged, or one that waits for another way to be told of. */
+static void note_added(int64_t count)
+{
+    added += count;
+    (void)add(EVENT_ADDED, added);
+}
+
+static void note_done(void)
+{
+    (void)add(EVENT_DONE, ++done);
+}
+
 static void put(weir_broker *broker, size_t count)
 {
     static char large[6000];
@@ -84,6 +100,7 @@ static void put(weir_broker *broker, size_t count)
     for (size_t i = 0; i < count; i++) {
         (void)add(EVENT_PUT, strtoll(ids[i].text, NULL, 10));
     }
+    note_added((int64_t)count);
 }
 
 static void run_one(weir_broker *broker, const char *tube, enum weiri_job_event outcome)
@@ -92,6 +109,9 @@ static void run_one(weir_broker *broker, const char *tube, enum weiri_job_event 
     (void)add(EVENT_TRY, outcome == WEIRI_JOB_DONE ? job->number : 0);
     CHECK_STATUS(jobs_settle(broker, job, outcome, jobs_clocks_wall(&clocks), "failed"), WEIR_OK);
     (void)add(EVENT_END, outcome == WEIRI_JOB_DONE ? job->number : 0);
+    if (outcome == WEIRI_JOB_DONE) {
+        note_done();
+    }
     jobs_free_one(broker, job);
 }
 
@@ -131,6 +151,7 @@ static void move_again(weir_broker *broker, weir_broker *other)
     CHECK(was_there);
     CHECK_STRING(ids[0].text, ids[1].text);
     (void)add(EVENT_PUT, strtoll(ids[1].text, NULL, 10));
+    note_added(1);
 }
 
 /* A put whose key a job has already. */
@@ -148,12 +169,14 @@ static void put_again(weir_broker *broker, weir_broker *other, enum weir_duplica
     enum weir_status status = weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL);
     CHECK_STATUS(status, mode == WEIR_DUPLICATE_REFUSE ? WEIR_EBUSY : WEIR_OK);
     (void)add(EVENT_PUT, number);
+    note_added(1);
 }
 
 /* The end of a run whose lease has passed to another worker, which has done the job. */
 static void end_late(weir_broker *broker, weir_broker *other)
 {
     (void)jobs_put(broker, "late", "x", NULL);
+    note_added(1);
     struct weiri_reservation *job = jobs_reserve_one(broker, "late");
     jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
     struct weiri_reservation *again = jobs_reserve_one(other, "late");
@@ -162,6 +185,7 @@ static void end_late(weir_broker *broker, weir_broker *other)
     CHECK_STATUS(jobs_settle(other, again, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_ELEASELOST);
     (void)add(EVENT_END, job->number);
+    note_done();
     jobs_free_one(other, again);
     jobs_free_one(broker, job);
 }
@@ -171,6 +195,7 @@ static void cancel_running(weir_broker *broker, weir_broker *other)
 {
     const struct weir_change change = {.kind = WEIR_CHANGE_CANCEL, .verdict = WEIR_VERDICT_REMOVE};
     (void)jobs_put(broker, "asked", "x", NULL);
+    note_added(1);
     struct weiri_reservation *job = jobs_reserve_one(other, "asked");
     const char *id = job->job.id;
     enum weir_status status;
@@ -196,6 +221,9 @@ static void work(weir_broker *broker, weir_broker *other, int rounds)
         put_again(broker, other, modes[i % 3]);
         end_late(broker, other);
         cancel_running(broker, other);
+        if (i % 8 == 7) { /* rows of jobs that have ended are deleted */
+            CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
+        }
         if (i % 5 == 4) {
             jobs_wall_step(&clocks.wall, WEIR_SECONDS(1));
             run_one(broker, "fired", WEIRI_JOB_BURY);
@@ -297,10 +325,12 @@ static void make_file(const struct image *base, bool is_log, int cut, enum fate 
 
 /* --- the judgement --- */
 
+/* What is there is there whole. */
 static int note(const struct weir_job *job, void *arg)
 {
     long long number = strtoll(job->id, NULL, 10);
     CHECK_INT(number, <, JOBS);
+    CHECK(strstr(job->reason, "damaged") == NULL);
     ((bool *)arg)[number] = true;
     return 0;
 }
@@ -314,20 +344,30 @@ static void make_lock_file(int cut)
     weiri_lock_file_close(&file);
 }
 
+static int sum_up(const struct weir_tube_counts *counts, void *arg)
+{
+    struct weir_tube_counts *sum = arg;
+    sum->put += counts->put;
+    sum->done += counts->done;
+    return 0;
+}
+
 static void judge(int cut)
 {
     bool is_there[JOBS] = {false};
     bool was_put[JOBS] = {false};
     bool was_tried[JOBS] = {false};
     bool has_ended[JOBS] = {false};
-    int64_t fired_least = 0;
+    int64_t least[EVENT_DONE + 1] = {0};
+    int64_t last = 0;
     for (int i = 0; i < cut; i++) {
         bool *const lists[] = {
             [EVENT_PUT] = was_put, [EVENT_TRY] = was_tried, [EVENT_END] = has_ended};
-        if (events[i].kind == EVENT_FIRED) {
-            fired_least = events[i].number;
+        if (events[i].kind >= EVENT_FIRED) {
+            least[events[i].kind] = events[i].number;
         } else if (events[i].kind >= EVENT_PUT) {
             lists[events[i].kind][events[i].number] = true;
+            last = events[i].number > last ? events[i].number : last;
         }
     }
     weir_broker *broker = jobs_store_open_on("cut/jobs.db", &clocks, "another boot");
@@ -357,8 +397,13 @@ static void judge(int cut)
     /* What was fired is there with its jobs. */
     struct weir_tube_counts counts = jobs_counts(broker, "fired");
     CHECK_INT(counts.ready + counts.reserved + counts.buried, ==, fired(broker));
-    CHECK_INT(fired(broker), >=, fired_least);
-    (void)jobs_put(broker, "t", "again", NULL);
+    CHECK_INT(fired(broker), >=, least[EVENT_FIRED]);
+    /* Totals are those of what was acknowledged at least, and no id is given twice. */
+    struct weir_tube_counts sum = {.put = 0};
+    CHECK_STATUS(weir_broker_tubes(broker, NULL, sum_up, &sum, NULL), WEIR_OK);
+    CHECK_INT(sum.put, >=, least[EVENT_ADDED]);
+    CHECK_INT(sum.done, >=, least[EVENT_DONE]);
+    CHECK_INT(jobs_put(broker, "t", "again", NULL), >, last);
     jobs_free_one(broker, jobs_reserve_one(broker, "t"));
     weir_broker_close(broker);
 }
