@@ -63,11 +63,11 @@ struct weir_tube_policy_counts {
  * named archive_count goes with an archive that is switched off, and late_ns with WEIR_LATE_RUN; a
  * named archive_count switches an archive on (WEIR_FOREVER), and a named late_ns WEIR_LATE_BURY. A
  * change by another process meanwhile is not lost. Archived jobs that the policy does not keep are
- * deleted before it returns, 100 in each transaction. Later ones are deleted as
- * others are archived, two at a time: those of a tube where no job ends any more stay. policy may
- * be NULL: the defaults. Errors: WEIR_EINVAL (an unknown late; late_ns with WEIR_LATE_RUN;
- * archive_count without archive_ns), WEIR_ERANGE (a negative time, members), WEIR_ENOTSUP (a
- * cluster), those of the storage. */
+ * deleted before it returns, some hundred in each transaction, and later ones by ends of jobs of
+ * the tube, so that there are as many more till then: those of a tube where no job ends any more
+ * stay. policy may be NULL: the defaults. Errors: WEIR_EINVAL (an unknown late; late_ns with
+ * WEIR_LATE_RUN; archive_count without archive_ns), WEIR_ERANGE (a negative time, members),
+ * WEIR_ENOTSUP (a cluster), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(
     weir_broker *broker, const char *tube, const struct weir_tube_policy *policy,
     struct weir_error *ret_error);

@@ -131,7 +131,9 @@ static void set_policy(int tube, const struct weir_tube_policy *policy)
     forget_trimmed();
     CHECK_STATUS(weir_broker_set_policy(world.broker, tubes[tube], policy, NULL), WEIR_OK);
     world.reference.tubes[tube].policy = *policy;
+    int64_t kept = ref_count(&world.reference, tube, WEIR_JOB_ARCHIVED);
     ref_trim(&world.reference, tube);
+    world.seen[TRIMMED] += kept > ref_count(&world.reference, tube, WEIR_JOB_ARCHIVED);
     compare(true); /* what it does not keep is gone */
 }
 

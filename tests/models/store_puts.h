@@ -29,8 +29,10 @@ static void make_room(void)
     forget_trimmed();
     bool is_needed = ref_room(&world.reference) == 0;
     for (int i = 0; i < JOBS && is_needed; i++) {
-        if (below(2) == 0) {
-            remove_job(&world.reference.jobs[i]);
+        struct ref_job *job = &world.reference.jobs[i];
+        if (below(2) == 0 && job->number != 0) {
+            remove_job(job);
+            forget_trimmed(); /* others may go with it */
         }
     }
 }

@@ -51,12 +51,7 @@ static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state befo
     if (has_ended && row->key.is_there) {
         effects->key = row->key.until_ns > now.wall_ns ? WEIRI_KEY_THROTTLED : WEIRI_KEY_FREE;
     }
-    if (facts->state != WEIRI_JOB_GONE) {
-        return WEIRI_UPDATE;
-    }
-    /* One that succeeds in its first attempt, or never had one, has none in the history. */
-    effects->forgets_attempts = facts->attempts > (step->event == WEIRI_JOB_DONE ? 1 : 0);
-    return WEIRI_DELETE;
+    return facts->state != WEIRI_JOB_GONE ? WEIRI_UPDATE : WEIRI_DELETE;
 }
 
 enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_job_step *step,
@@ -70,11 +65,8 @@ enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_j
     if (effects->status != WEIR_OK) {
         return WEIRI_NOTHING;
     }
-    enum weiri_write write = note(row, before, step, now, effects);
-    if (step->event == WEIRI_JOB_RENEW) {
-        effects->forgets_attempts = attempts > 0;
-    }
-    return write;
+    effects->forgets_attempts = step->event == WEIRI_JOB_RENEW && attempts > 0;
+    return note(row, before, step, now, effects);
 }
 
 /* What an end becomes by the verdict on the reservation. Success is success, whatever was asked. To

@@ -104,7 +104,7 @@ struct weiri_effects {
     bool writes_put;       /* body, what is told beside it, words, priority and TTR are those
                               of the put, and its identity is a new one; with WEIRI_KEY_AGAIN
                               those of the row, priority and TTR stay */
-    bool forgets_attempts; /* those that the history has are deleted */
+    bool forgets_attempts; /* those of a job that goes on, as a new one, are deleted */
     bool is_canceled;      /* of an end, or a renewal: it had a verdict; of a cancel: its run is to
                               end, or has ended with another result. Told as WEIR_ECANCELED */
     bool tells_holder;     /* who has the job is to renew it soon */
@@ -276,6 +276,11 @@ struct weiri_firsts {
 enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
                                  const struct weiri_tube_record *tube, struct weiri_now now,
                                  int64_t *ret_next_in_ns, bool *ret_is_empty);
+
+/* Whether the end of a job also deletes rows of others of its tube that have ended: that of one in
+ * 128. Jobs that are put into tubes in turn have numbers of one remainder in each, so that the
+ * numbers are mixed. */
+bool weiri_end_trims(int64_t number);
 
 /* Archived jobs that ended then, or before, are kept no longer. */
 int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns);

@@ -62,7 +62,7 @@ static enum weiri_write settle(struct weiri_job_row *row, enum weiri_job_event e
     return weiri_decide_settle(row, &settlement, tube, now, effects);
 }
 
-TEST(done, "a job that is done goes, with its key and its attempts, unless it is kept")
+TEST(done, "a job that is done goes, with its key, unless it is kept")
 {
     struct weiri_effects effects;
     struct weiri_job_row row = row_in(WEIR_JOB_RESERVED);
@@ -70,12 +70,8 @@ TEST(done, "a job that is done goes, with its key and its attempts, unless it is
     CHECK_INT(effects.from, ==, WEIR_JOB_RESERVED);
     CHECK_INT(effects.to, ==, WEIRI_JOB_GONE);
     CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
-    CHECK(effects.done && !effects.put && effects.forgets_attempts && !effects.wakes);
+    CHECK(effects.done && !effects.put && !effects.forgets_attempts && !effects.wakes);
     CHECK_INT(effects.kept.outcome, ==, 0);
-    row = row_in(WEIR_JOB_RESERVED);
-    row.facts.attempts = 1;
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
-    CHECK(!effects.forgets_attempts);
     row = keyed(false);
     CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
     CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "jobs/core/job.h"
 
@@ -88,6 +89,11 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
     *ret_next_in_ns = weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);
     *ret_is_empty = !firsts->has_delayed && !firsts->has_ready && !firsts->has_reserved;
     return WEIR_OK;
+}
+
+bool weiri_end_trims(int64_t number)
+{
+    return (weiri_hash_fold((uint64_t)number ^ WEIRI_HASH_A, WEIRI_HASH_B) & 127) == 0;
 }
 
 int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns)

@@ -216,6 +216,31 @@ TEST(left_is_no_damage,
     CHECK_INT(next, ==, 10);
 }
 
+TEST(end_trims,
+     "of jobs put into tubes in turn one in 128 trims, in each tube, however many there are")
+{
+    enum {
+        ENDS = 4000,
+        MOST = 2000 /* between two that trim */
+    };
+    static const int64_t tubes[] = {1, 2, 3, 7, 64, 100, 128, 256, 1000, 1024, 4096, 20000};
+    for (size_t i = 0; i < sizeof(tubes) / sizeof(tubes[0]); i++) {
+        int64_t ends = 0;
+        int64_t trims = 0;
+        for (int64_t tube = 0; tube < tubes[i]; tube += 1 + tubes[i] / 50) {
+            int64_t last = 0;
+            for (int64_t end = 1; end <= ENDS; end++, ends++) {
+                bool is = weiri_end_trims(1 + tube + end * tubes[i]);
+                CHECK_INT(end - last, <, MOST);
+                last = is ? end : last;
+                trims += is;
+            }
+        }
+        CHECK_INT(trims * 128, >, ends * 4 / 5);
+        CHECK_INT(trims * 128, <, ends * 5 / 4);
+    }
+}
+
 TEST(archive_until, "archived jobs are kept for a time, for ever, or not at all")
 {
     static const struct {

@@ -287,7 +287,7 @@ TEST(waiting, "a job that waits ends at once, with its key; a retry needs a run"
             CHECK(!effects.is_canceled && !effects.tells_holder);
             CHECK_INT(row.facts.verdict, ==, 0);
             CHECK_INT(effects.key, ==, v == RETRY ? WEIRI_KEY_AS_IS : WEIRI_KEY_FREE);
-            CHECK(effects.forgets_attempts == (v == REMOVE));
+            CHECK(!effects.forgets_attempts);
         }
     }
     struct weiri_effects effects;

@@ -49,13 +49,15 @@ static enum weir_run_outcome last_outcome(weir_broker *broker, const char *id)
     return outcome;
 }
 
-/* The rows of all jobs. */
+/* The rows of all jobs that have not ended. */
 static int64_t rows(weir_broker *broker)
 {
     struct weiri_store *store = broker->store;
     sqlite3_stmt *statement;
     CHECK_INT(
-        sqlite3_prepare_v2(store->writer.db, "SELECT count(*) FROM attempts", -1, &statement, NULL),
+        sqlite3_prepare_v2(store->writer.db,
+                           "SELECT count(*) FROM attempts JOIN jobs ON id = job WHERE state < 5",
+                           -1, &statement, NULL),
         ==, SQLITE_OK);
     CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
     int64_t count = sqlite3_column_int64(statement, 0);

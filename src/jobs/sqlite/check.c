@@ -84,14 +84,15 @@ static const struct {
     void (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
 } contents[] = {
     {"PRAGMA integrity_check(10)", check_text},
-    {"SELECT printf(iif(ifnull(state, 0) BETWEEN 1 AND 5, "
-     "'job %d is in state %d with verdict %d', 'job %d is in no known state (%d)'), "
-     "id, state, verdict) FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN,
+    {"SELECT printf('job %d: ', id) || " WEIRI_STATE_TEXT
+     " FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN,
      check_text},
     {"SELECT printf('the counts of tube %s are not those of its jobs', name) FROM tubes t "
      "WHERE (delayed, ready, reserved, buried) IS NOT (" COUNTS ")",
      check_text},
-    {"SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs NOT INDEXED" WEIRI_SQL_APART, check_body},
+    {"SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs NOT INDEXED" WEIRI_SQL_APART
+     "WHERE " WEIRI_SQL_IS_JOB,
+     check_body},
 };
 
 /* Runs one of them; damage in the file ends it, and is told of like its rows. */

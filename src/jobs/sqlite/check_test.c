@@ -175,8 +175,9 @@ TEST(headers, "the headers of a job are checked with its body")
 
 static int keep_state(const struct weir_finding *finding, void *arg)
 {
-    *(int *)arg += strcmp(finding->text, "job 1 is in no known state (10)") == 0 ||
-                   strcmp(finding->text, "job 1 is in state 2 with verdict 1") == 0;
+    *(int *)arg +=
+        strcmp(finding->text, "job 1: state 10, verdict 0 and outcome 0 do not fit") == 0 ||
+        strcmp(finding->text, "job 1: state 2, verdict 1 and outcome 0 do not fit") == 0;
     return 0;
 }
 

@@ -6,11 +6,6 @@
 #include "base/error.h"
 #include "base/time.h"
 
-/* Archived jobs that are deleted when one is added. */
-enum {
-    TRIM_JOBS = 2
-};
-
 struct exchange_request {
     struct weiri_exchange *exchange;
     int64_t asked_ns;             /* when it began to wait for its turn, on the clock of leases */
@@ -19,34 +14,24 @@ struct exchange_request {
     bool has_more;                /* result: the transaction has changed enough */
 };
 
-/* Settles a reservation whose row was found. */
-static void settle_row(struct weiri_store *store, struct weiri_tally *tally,
-                       struct weiri_settlement *settlement, struct weiri_job_row *row,
-                       struct weiri_now now)
-{
-    struct weiri_tube_record record = {.last_ns = 0};
-    struct weiri_effects effects;
-    if (weiri_settle_asks_policy(settlement)) {
-        weiri_tube_read(&store->writer, row->tube, &record);
-    }
-    enum weiri_write write = weiri_decide_settle(row, settlement, &record, now, &effects);
-    settlement->status = effects.is_canceled ? WEIR_ECANCELED : effects.status;
-    weiri_row_write(store, tally, row, write, &effects, now);
-    if (effects.to == WEIR_JOB_ARCHIVED) {
-        (void)weiri_policy_trim(store, tally, row->tube, &record.policy, TRIM_JOBS, now);
-    }
-}
-
 static void settle(struct weiri_store *store, struct weiri_exchange *exchange,
                    struct weiri_tally *tally, struct weiri_now now)
 {
     for (struct weiri_settlement *settlement = exchange->settlements; settlement != NULL;
          settlement = settlement->next) {
         struct weiri_job_row row;
+        struct weiri_tube_record record = {.last_ns = 0};
+        struct weiri_effects effects;
         settlement->status = WEIR_ELEASELOST;
-        if (weiri_row_load(store, settlement->reservation->number, &row)) {
-            settle_row(store, tally, settlement, &row, now);
+        if (!weiri_row_load(store, settlement->reservation->number, &row)) {
+            continue;
         }
+        if (weiri_settle_asks_policy(settlement)) {
+            weiri_tube_read(&store->writer, row.tube, &record);
+        }
+        enum weiri_write write = weiri_decide_settle(&row, settlement, &record, now, &effects);
+        settlement->status = effects.is_canceled ? WEIR_ECANCELED : effects.status;
+        weiri_row_write(store, tally, &row, write, &effects, now);
     }
 }
 

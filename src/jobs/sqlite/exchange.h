@@ -7,11 +7,6 @@
 
 /* The parts of an exchange, inside its transaction. */
 
-/* Deletes up to limit of a tube's archived jobs, which its policy keeps no longer. Returns their
- * number. */
-size_t weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                         const struct weir_tube_policy *policy, size_t limit, struct weiri_now now);
-
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
  * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
  * A suspect begins where those that this process keeps let it (weiri_suspect_begins()).

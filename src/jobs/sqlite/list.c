@@ -35,7 +35,7 @@ struct page {
 
 static unsigned bits_of(enum weir_job_state state)
 {
-    return state == 0                   ? ~(1U << WEIR_JOB_ARCHIVED)
+    return state == 0                   ? ~(3U << WEIR_JOB_ARCHIVED) /* nor stubs */
            : state == WEIRI_JOB_WAITING ? 1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY
                                         : 1U << state;
 }

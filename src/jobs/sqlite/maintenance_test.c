@@ -103,13 +103,14 @@ TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, count
 TEST(state,
      "jobs in no known state, and those that wait with a verdict, are buried with the reason")
 {
-    static const char *const changes[] = {JOBS_FLIP_STATE, "UPDATE jobs SET state = 0",
+    static const char *const changes[] = {JOBS_FLIP_STATE,
+                                          "UPDATE jobs SET state = 0",
                                           "UPDATE jobs SET state = 2, verdict = 3",
-                                          "UPDATE jobs SET verdict = 9"};
-    static const char *const reasons[] = {"there is no state 10", "there is no state 0",
-                                          "it has verdict 3 in state 2",
-                                          "it has verdict 9 in state 4"};
-    for (int64_t i = 0; i < 4; i++) {
+                                          "UPDATE jobs SET verdict = 9",
+                                          "UPDATE jobs SET state = 6",
+                                          "UPDATE jobs SET state = 5, outcome = 0"};
+    static const int numbers[][2] = {{10, 0}, {0, 0}, {2, 3}, {4, 9}, {6, 0}, {5, 0}};
+    for (int64_t i = 0; i < 6; i++) {
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
@@ -120,12 +121,49 @@ TEST(state,
         CHECK_INT(counts.damaged, ==, i + 1);
         CHECK_COUNTS(broker, "t", 0, 0, 0, i + 1);
         char reason[WEIR_REASON_SIZE + 10] = "";
+        char expected[WEIR_REASON_SIZE];
+        (void)snprintf(expected, sizeof(expected),
+                       "its row was damaged: state %d, verdict %d and outcome 0 do not fit",
+                       numbers[i][0], numbers[i][1]);
         CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
                      WEIR_OK);
-        CHECK_STRING(reason + strlen("1 its row was damaged: "), reasons[i]);
+        CHECK_STRING(reason + strlen("1 "), expected);
         CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
         weir_broker_close(broker);
     }
+}
+
+TEST(ended, "a job that has ended does not run again, whatever becomes of its state")
+{
+    static const struct weir_tube_policy archive = {.archive_ns = WEIR_FOREVER};
+    static const char *const tubes[] = {"kept", "t", "t", "t"};
+    static const int states[] = {0, 1, 2, 3, 4, 7, 10};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_set_policy(broker, "kept", &archive, NULL), WEIR_OK);
+    for (size_t i = 0; i < 4; i++) {
+        (void)jobs_put(broker, tubes[i], "x", NULL);
+        if (i < 2) {
+            struct weiri_reservation *job = jobs_reserve_one(broker, tubes[i]);
+            CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+            jobs_free_one(broker, job);
+        }
+    }
+    const char *ids[] = {"3"};
+    CHECK_INT(jobs_remove(broker, ids, 1), ==, 1);
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        char sql[200];
+        struct weir_tube_policy policy;
+        struct weir_tube_policy_counts counts;
+        (void)snprintf(sql, sizeof(sql), "UPDATE jobs SET state = %d WHERE id < 4", states[i]);
+        run(sql);
+        CHECK_INT(repair(broker).damaged, ==, 3);
+        CHECK_COUNTS(broker, "kept", 0, 0, 0, 0);
+        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+        CHECK_STATUS(weir_broker_policy(broker, "kept", &policy, &counts, NULL), WEIR_OK);
+        CHECK_INT(counts.archived, ==, 1);
+        CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
+    }
+    weir_broker_close(broker);
 }
 
 TEST(numbers,

@@ -13,15 +13,17 @@ static const char forget[] = "PRAGMA writable_schema = ON; "
                              "AND tbl_name IN ('jobs', 'bodies', 'keys', 'schedules'); "
                              "PRAGMA writable_schema = RESET";
 
-/* No index has a job whose state is none, so nobody would find it again. A buried job has no key;
- * one that is throttled stays, without its job. */
+/* No index has a job whose state is none, so nobody would find it again. One with an outcome has
+ * ended, and does not run again; others are buried. A buried job has no key; one that is throttled
+ * stays, without its job. */
 static const char bury[] =
     "UPDATE keys SET job = -job "
     "WHERE job IN (SELECT id FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN "); "
-    "UPDATE jobs NOT INDEXED SET state = 4, lease = 0, verdict = NULL, "
-    "reason = 'its row was damaged: ' || iif(ifnull(state, 0) BETWEEN 1 AND 5, "
-    "printf('it has verdict %d in state %d', verdict, state), "
-    "printf('there is no state %d', ifnull(state, 0))) "
+    "UPDATE jobs NOT INDEXED SET state = iif(" WEIRI_HAS_OUTCOME ", "
+    "iif(outcome = 1 AND (body IS NOT NULL OR id IN (SELECT id FROM bodies)), 5, 6), 4), "
+    "outcome = iif(" WEIRI_HAS_OUTCOME ", outcome, NULL), "
+    "lease = iif(" WEIRI_HAS_OUTCOME ", lease, 0), verdict = NULL, "
+    "reason = 'its row was damaged: ' || " WEIRI_STATE_TEXT " "
     "WHERE " WEIRI_STATE_UNKNOWN;
 
 /* What weiri_row_read() refuses besides becomes 0, which is "not known", or the default. A run goes

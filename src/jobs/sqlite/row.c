@@ -176,15 +176,14 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_job_row *row, enum weiri_write write,
                      const struct weiri_effects *effects, struct weiri_now now)
 {
-    bool is_deleted = write == WEIRI_DELETE;
+    bool is_ended = write == WEIRI_DELETE;
     bool is_again = effects->key == WEIRI_KEY_AGAIN;
     bool is_saved = write == WEIRI_UPDATE && (!is_again || effects->writes_put);
     const struct {
         bool is_needed;
         enum weiri_sql which;
     } steps[] = {
-        {is_deleted, WEIRI_SQL_DELETE_JOB},
-        {is_deleted, WEIRI_SQL_DELETE_BODY},
+        {is_ended, WEIRI_SQL_DELETE_BODY},
         {effects->takes_again, WEIRI_SQL_TAKE_AGAIN},
         {effects->forgets_attempts, WEIRI_SQL_DELETE_ATTEMPTS},
         {effects->key == WEIRI_KEY_FREE, WEIRI_SQL_DELETE_KEY},
@@ -206,6 +205,11 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     if (is_again) {
         save_again(store, row, effects->writes_put);
     }
+    if (is_ended) {
+        weiri_sql_run(
+            &store->writer, WEIRI_SQL_END_JOB,
+            WEIRI_VALUES(row->number, now.wall_ns, effects->done ? WEIR_RUN_DONE : WEIRI_REMOVED));
+    }
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         if (steps[i].is_needed) {
             weiri_sql_run(&store->writer, steps[i].which, WEIRI_VALUES(row->number));
@@ -216,6 +220,10 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     }
     if (effects->burial != WEIR_OK) {
         weiri_burials_add(store, row->number, &row->facts, effects->burial, effects->reason);
+    }
+    if ((is_ended || effects->to == WEIR_JOB_ARCHIVED) &&
+        (store->is_full || weiri_end_trims(row->number))) {
+        (void)weiri_trim(store, row->tube, now);
     }
 }
 
@@ -273,21 +281,6 @@ bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *ro
     return is;
 }
 
-/* Of an event that the statement selected the row for; a damaged index may be wrong. */
-static void change_row(struct weiri_store *store, struct weiri_tally *tally,
-                       struct weiri_job_row *row, const struct weiri_job_step *step,
-                       struct weiri_now now, const struct weiri_tube_record *record)
-{
-    struct weiri_effects effects;
-    enum weiri_write write =
-        step->event == WEIRI_JOB_EXPIRE
-            ? weiri_decide_expire(row, step->attempts_max, weiri_row_is_kept(store, row), record,
-                                  now, &effects)
-            : weiri_decide_change(row, step, NULL, now, &effects);
-    weiri_sql_fail(&store->writer, write == WEIRI_NOTHING ? SQLITE_CORRUPT : SQLITE_OK);
-    weiri_row_write(store, tally, row, write, &effects, now);
-}
-
 size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
                          int64_t tube, int64_t until_ns, size_t limit,
                          const struct weiri_job_step *step, struct weiri_now now,
@@ -305,7 +298,16 @@ size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, e
     }
     weiri_sql_leave(statement);
     for (size_t i = 0; i < count && writer->code == SQLITE_OK; i++) {
-        change_row(store, tally, &rows[i], step, now, record);
+        struct weiri_job_row *row = &rows[i];
+        struct weiri_effects effects;
+        enum weiri_write write =
+            step->event == WEIRI_JOB_EXPIRE
+                ? weiri_decide_expire(row, step->attempts_max, weiri_row_is_kept(store, row),
+                                      record, now, &effects)
+                : weiri_decide_change(row, step, NULL, now, &effects);
+        /* A damaged index may have selected it. */
+        weiri_sql_fail(writer, write == WEIRI_NOTHING ? SQLITE_CORRUPT : SQLITE_OK);
+        weiri_row_write(store, tally, row, write, &effects, now);
     }
     return count;
 }

@@ -21,16 +21,18 @@
  * index entry, is the order of arrival. Those that are counted in also have the state, so
  * that SQLite reads no row for it.
  *
- * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
- * job that was put to run at once. Leases are times of the boot that the first of marks names; the
- * second is a random number of the store, with which the jobs that it gives to other stores are
- * told apart; the third is one that its backups have too, for identities (statements.h). A job is
- * renewed when a put by its key gives it another body or another run. The fields of a key's row are
- * those of a put during the run. What a body has beside it is in told (body.h). A job's
- * owner, started, progress (NULL: none told), attempts_max (0: not known) and worker (NULL: not
- * known) are those of its last reservation. Its verdict is of the reservation that there is: NULL
- * in all other states. lost weighs the runs in a row that were lost with their workers: from 2 on
- * the job is a suspect, and stands in an index of its own while it is ready.
+ * A job that has ended has its outcome, and the wall time of its end as its lease. Who ends a job
+ * deletes no row: it is archived, or becomes a stub, in state 6, without texts and body, which
+ * nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). A tube's last is the
+ * latest run time of a job that was put to run at once. Leases are times of the boot that the first
+ * of marks names; the second is a random number of the store, with which the jobs that it gives to
+ * other stores are told apart; the third is one that its backups have too, for identities
+ * (statements.h). A job is renewed when a put by its key gives it another body or another run. The
+ * fields of a key's row are those of a put during the run. What a body has beside it is in told
+ * (body.h). A job's owner, started, progress (NULL: none told), attempts_max (0: not known) and
+ * worker (NULL: not known) are those of its last reservation. Its verdict is of the reservation
+ * that there is: NULL in all other states. lost weighs the runs in a row that were lost with their
+ * workers: from 2 on the job is a suspect, and stands in an index of its own while it is ready.
  *
  * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
  * (statements.h). The job of a schedule is that of its last firing. A worker is a process that
@@ -74,7 +76,8 @@ static const struct {
              "reason TEXT NOT NULL, "
              "checksum INTEGER NOT NULL, "
              "told BLOB, "
-             "body BLOB"
+             "body BLOB, "
+             "outcome INTEGER"
              ") STRICT"},
     {"bodies", "CREATE TABLE bodies("
                "id INTEGER PRIMARY KEY, "
@@ -152,6 +155,7 @@ static const struct {
                 "space TEXT NOT NULL"
                 ") STRICT"},
     {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, state, lease) WHERE state = 5"},
+    {"jobs_stubs", "CREATE INDEX jobs_stubs ON jobs(tube, state, lease, outcome) WHERE state = 6"},
     {"jobs_group",
      "CREATE INDEX jobs_group ON jobs(tube, \"group\") WHERE state = 3 AND \"group\" IS NOT NULL"},
 };

@@ -19,7 +19,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_FIRST_DELAYED, "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=?)"},
         {WEIRI_SQL_FIRST_LEASE, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
         {WEIRI_SQL_SAVE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_DELETE_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_COUNT, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_TUBE_RECORD, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -55,6 +54,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING INDEX jobs_buried (tube=? AND rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_REFILE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
+        {WEIRI_SQL_END_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PEEK_ARCHIVED,
          "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
@@ -99,8 +99,6 @@ TEST(plan_of_rows, "jobs are read in the order of one index, each with its key b
         {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
         {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
         {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_ARCHIVED_UNTIL,
-         "SEARCH jobs USING INDEX jobs_archived (tube=? AND state=? AND lease<?)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *const steps[] = {rows[i].plan,
@@ -131,6 +129,32 @@ TEST(plan_of_bodies, "jobs are checked in the order of their ids, each with its 
         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>?)",
         "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"};
     expect_steps(WEIRI_SQL_NEXT_JOBS, steps, 2);
+}
+
+TEST(plan_of_the_archive, "archived jobs are counted in their index, without their rows, up to the "
+                          "one behind which they are too many; rows leave by that of stubs")
+{
+    static const char *const old[] = {
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=? AND lease<?)"};
+    expect_steps(WEIRI_SQL_END_OLD, old, sizeof(old) / sizeof(old[0]));
+    static const char *const surplus[] = {
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "LIST SUBQUERY 2",
+        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=? AND lease<?)",
+        "SCALAR SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)",
+        "REUSE SUBQUERY 1"};
+    expect_steps(WEIRI_SQL_END_SURPLUS, surplus, sizeof(surplus) / sizeof(surplus[0]));
+    static const char *const lump[] = {
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_stubs (tube=? AND state=?)"};
+    expect_steps(WEIRI_SQL_DELETE_LUMP, lump, sizeof(lump) / sizeof(lump[0]));
+    static const char *const counts[] = {
+        "SEARCH tubes USING INDEX sqlite_autoindex_tubes_1 (name=?)",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"};
+    expect_steps(WEIRI_SQL_POLICY_COUNTS, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
 TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
@@ -234,7 +258,10 @@ TEST(writers, "a new job is written by one statement; one that a decision is abo
                 {WEIRI_SQL_TAKE_AGAIN, "(created, \"group\", \"put_id\")"},
                 {WEIRI_SQL_RENEW_BODY, "checksum = ?2, body"},
                 {WEIRI_SQL_REFILE, "tube = ?2"},
-                {WEIRI_SQL_END_LEASES, "lease = 0"}};
+                {WEIRI_SQL_END_LEASES, "lease = 0"},
+                {WEIRI_SQL_END_JOB, "state = 6"},
+                {WEIRI_SQL_END_OLD, "state = 6"},
+                {WEIRI_SQL_END_SURPLUS, "state = 6"}};
     size_t found = 0;
     for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
         const char *sql = weiri_sql_texts[i];

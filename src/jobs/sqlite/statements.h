@@ -12,6 +12,7 @@
 /* The words of a job and its put_id, behind other columns, and their parameters. */
 #define WEIRI_SQL_WORDS WEIRI_WORD_FIELDS(WEIRI_SQL_COLUMN) WEIRI_PUT_FIELDS(WEIRI_SQL_COLUMN)
 #define WEIRI_SQL_COLUMN(name, kind, limit, feature) ", \"" #name "\""
+#define WEIRI_SQL_NO_COLUMN(name, kind, limit, feature) ", \"" #name "\" = NULL"
 #define WEIRI_SQL_PARAMETERS                                                                       \
     WEIRI_WORD_FIELDS(WEIRI_SQL_PARAMETER) WEIRI_PUT_FIELDS(WEIRI_SQL_PARAMETER)
 #define WEIRI_SQL_PARAMETER(name, kind, limit, feature) ", ?"
@@ -23,13 +24,19 @@
     "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
     "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
 #define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
+/* The row of a job that is there still, if only archived; others are stubs (schema.c). */
+#define WEIRI_SQL_IS_JOB "state <> 6"
+/* The rows that leave next. */
+#define WEIRI_SQL_LUMP                                                                             \
+    "(SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = ?1 ORDER BY lease "     \
+    "LIMIT ?2)"
 /* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
     "SELECT id, state = 3 AND token = (SELECT again FROM keys INDEXED BY keys_job "                \
     "WHERE job = jobs.id) AS is_renewed FROM jobs INDEXED BY jobs_put_id "                         \
     "WHERE put_id = " put_id_is " AND tube = " tube_is                                             \
-    " AND (state < 5 OR lease > ?3 - 600000000000) "                                               \
+    " AND (state < 5 OR (state = 5 AND lease > ?3 - 600000000000)) "                               \
     "UNION ALL SELECT job, 0 FROM keys INDEXED BY keys_put_id JOIN jobs ON jobs.id = job "         \
     "WHERE keys.put_id = " put_id_is " AND keys.tube = " tube_is                                   \
     " AND state = 3 AND token = again"
@@ -122,21 +129,20 @@ enum weiri_column {
     X(NOTE_BOOT, "INSERT OR REPLACE INTO marks(id, name) SELECT 1, ?1 WHERE ?1 <> 'unknown'")      \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
-    /* Where no job is ready there is no order to keep, and a clock that was ahead is forgotten.   \
-     */                                                                                            \
+    /* Where no job is ready there is no order to keep: a clock that was ahead is forgotten. */    \
     X(TUBE_RECORD, "SELECT iif(ready > 0, last, 0), paused_until, archive, archive_count, "        \
                    "late_after, late, group_limit FROM tubes WHERE id = ?1")                       \
     X(PAUSE, "UPDATE tubes SET paused_until = ?2 WHERE id = ?1")                                   \
     X(SET_POLICY, "UPDATE tubes SET archive = ?2, archive_count = ?3, late_after = ?4, late = "    \
                   "?5, group_limit = ?6 WHERE id = ?1")                                            \
-    X(POLICY_COUNTS, "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_archived WHERE state = 5 " \
-                     "AND tube = tubes.id), late_buried, late_dropped FROM tubes WHERE id = ?1")   \
+    X(POLICY_COUNTS,                                                                               \
+      "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = "     \
+      "tubes.id), late_buried, late_dropped, id FROM tubes WHERE name = ?1")                       \
     X(COUNT, "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + " \
              "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + "    \
              "?8, expired = expired + ?9, last = max(iif(ready > 0, last, 0), ?10), late_buried "  \
              "= late_buried + ?11, late_dropped = late_dropped + ?12 WHERE id = ?1 "               \
-             "RETURNING name, "                                                                    \
-             "delayed + ready + reserved")                                                         \
+             "RETURNING name, delayed + ready + reserved")                                         \
     X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
     X(ADD_JOB,                                                                                     \
       "INSERT INTO jobs(tube, state, priority, run_at, ttr, created, checksum, body, told, "       \
@@ -146,19 +152,25 @@ enum weiri_column {
     X(RENEW_BODY, "UPDATE jobs SET checksum = ?2, body = iif(?3, NULL, ?4), "                      \
                   "told = iif(?3, NULL, ?5) WHERE id = ?1")                                        \
     X(ADD_BODY, "INSERT INTO bodies(id, body, told) VALUES(?1, ?2, ?3)")                           \
-    X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY "WHERE jobs.id = ?1")               \
+    X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY                                     \
+            "WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)                                            \
     /* The whole row but for the columns that put_ids and groups are found by: an index is written \
      * for each column of it that is set. A new identity (?15: of now) is later than the one       \
      * before, also where the wall clock was set back. */                                          \
     X(SAVE,                                                                                        \
-      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
-      "owner = ?7, reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), "      \
-      "verdict = nullif(?11, 0), "                                                                 \
-      "attempts_max = ?12, worker = ?13, lost = ?14, renewed = iif(?15, max(?15, "                 \
-      "coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed) WHERE id = ?1")          \
+      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, owner = "   \
+      "?7, "                                                                                       \
+      "reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), verdict = "        \
+      "nullif(?11, 0), attempts_max = ?12, worker = ?13, lost = ?14, renewed = iif(?15, max(?15, " \
+      "coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed), "                       \
+      "outcome = iif(?2 = 5, 1, NULL) WHERE id = ?1")                                              \
     X(RENEW, "UPDATE jobs SET (priority, ttr" WEIRI_SQL_WORDS ") = (?2, ?3" WEIRI_SQL_PARAMETERS   \
              ") WHERE id = ?1")                                                                    \
-    X(DELETE_JOB, "DELETE FROM jobs WHERE id = ?1")                                                \
+    /* Its put_id stays, so that the index of these is not written. ?3: the outcome. */            \
+    X(END_JOB,                                                                                     \
+      "UPDATE jobs SET state = 6, lease = ?2, outcome = iif(state = 5, outcome, ?3), "             \
+      "verdict = NULL, progress = NULL, reason = '', told = NULL, body = NULL" WEIRI_WORD_FIELDS(  \
+          WEIRI_SQL_NO_COLUMN) " WHERE id = ?1")                                                   \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \
            "WHERE state = 1 AND jobs.tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")         \
@@ -189,7 +201,7 @@ enum weiri_column {
     X(PEEK, "SELECT " WEIRI_SQL_SHOWN                                                              \
             ", name, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = jobs.id "         \
             "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_WHOLE                          \
-            "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1")                               \
+            "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
     X(PEEK_DELAYED,                                                                                \
       "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at "      \
       "> ?2 ORDER BY run_at LIMIT ?3")                                                             \
@@ -204,12 +216,10 @@ enum weiri_column {
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "                 \
       "jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, "            \
       "run_at, id LIMIT ?3)) ORDER BY priority, run_at, id LIMIT ?3")                              \
-    X(PEEK_RESERVED,                                                                               \
-      "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 ORDER BY "       \
-      "lease, id LIMIT ?3")                                                                        \
-    X(PEEK_BURIED,                                                                                 \
-      "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id "      \
-      "LIMIT ?3")                                                                                  \
+    X(PEEK_RESERVED, "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 " \
+                     "ORDER BY lease, id LIMIT ?3")                                                \
+    X(PEEK_BURIED, "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 "     \
+                   "ORDER BY id LIMIT ?3")                                                         \
     X(STORE, "SELECT CAST(name AS INTEGER) FROM marks WHERE id = 2")                               \
     X(LAST_JOB, "SELECT coalesce(max(id), 0) FROM jobs")                                           \
     /* The largest id ever; no row: none. */                                                       \
@@ -226,12 +236,13 @@ enum weiri_column {
      * none. A job that a put renewed during its run has not the body of its own put any more. The \
      * put_id of a job that was moved away from here, and back (?5), is the identity that it has   \
      * here; who puts another job with that as put_id puts another one. */                         \
-    X(FIND_PUT, "SELECT iif(checksum = ?4 OR is_renewed, jobs.id, -jobs.id) FROM "                 \
-                "(" WEIRI_SQL_JOBS_OF_PUT(                                                         \
-                    "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE ?5 AND tube = ?1 AND "    \
-                                "put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') + 1) AS "  \
-                                "INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                        \
-                                ") found JOIN jobs ON jobs.id = found.id LIMIT 1")                 \
+    X(FIND_PUT,                                                                                    \
+      "SELECT iif(checksum = ?4 OR is_renewed, jobs.id, -jobs.id) FROM "                           \
+      "(" WEIRI_SQL_JOBS_OF_PUT(                                                                   \
+          "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE ?5 AND " WEIRI_SQL_IS_JOB           \
+                      " AND tube = ?1 AND put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') " \
+                      "+ 1) AS INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                          \
+                      ") found JOIN jobs ON jobs.id = found.id LIMIT 1")                           \
     /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has          \
      * none. */                                                                                    \
     X(ADD_ATTEMPT,                                                                                 \
@@ -298,20 +309,22 @@ enum weiri_column {
       "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "     \
       "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3) UNION ALL SELECT 1 FROM jobs a "           \
       "WHERE a.id = ?1 AND EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") ")")                   \
-    /* Those that ended at a time or before; and those behind the last ?2 that ended. */           \
-    X(ARCHIVED_UNTIL,                                                                              \
-      "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_archived" WEIRI_SQL_KEY                  \
-      "WHERE state = 5 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")                \
-    X(ARCHIVED_BEHIND,                                                                             \
-      "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_archived" WEIRI_SQL_KEY                  \
-      "WHERE state = 5 AND jobs.tube = ?1 AND (lease, jobs.id) <= (SELECT lease, id FROM jobs "    \
-      "INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC LIMIT " \
-      "1 OFFSET ?2) ORDER BY lease, jobs.id LIMIT ?3")                                             \
-    X(PEEK_ARCHIVED,                                                                               \
-      "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY "       \
-      "lease DESC LIMIT ?3")                                                                       \
+    /* Archived jobs become stubs: that ended at a time or before; behind the last ?2. */          \
+    X(END_OLD,                                                                                     \
+      "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived "       \
+      "WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3)")                    \
+    X(END_SURPLUS,                                                                                 \
+      "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived WHERE " \
+      "state = 5 AND tube = ?1 AND (lease, id) <= (SELECT lease, id FROM jobs INDEXED BY "         \
+      "jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC "                  \
+      "LIMIT 1 OFFSET ?2) ORDER BY lease, id LIMIT ?3)")                                           \
+    X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
+    X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
+    X(DELETE_LUMP, "DELETE FROM jobs WHERE id IN " WEIRI_SQL_LUMP)                                 \
+    X(PEEK_ARCHIVED, "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 " \
+                     "ORDER BY lease DESC LIMIT ?3")                                               \
     X(NEXT_JOBS, "SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs" WEIRI_SQL_APART                      \
-                 "WHERE jobs.id > ?1 ORDER BY jobs.id LIMIT ?2")                                   \
+                 "WHERE jobs.id > ?1 AND " WEIRI_SQL_IS_JOB " ORDER BY jobs.id LIMIT ?2")          \
     X(SAVEPOINT, "SAVEPOINT weir_put")                                                             \
     X(ROLLBACK_TO, "ROLLBACK TO weir_put")                                                         \
     X(RELEASE, "RELEASE weir_put")                                                                 \

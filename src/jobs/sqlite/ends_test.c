@@ -1,0 +1,126 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Jobs that have ended: stubs, which nobody finds, and how rows leave. */
+#include <inttypes.h>
+
+#include "jobs/sqlite/row.h"
+#include "support/changes.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static int64_t query(weir_broker *broker, const char *sql)
+{
+    struct weiri_store *store = broker->store;
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    return number;
+}
+
+/* Runs a job of the tube t, which is retried so often first. */
+static void finish(weir_broker *broker, int failures)
+{
+    const struct weiri_run_end end = {.outcome = WEIR_RUN_RETRY, .status = WEIR_EUSER};
+    for (int i = 0; i < failures; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_RELEASE, "why", &end), WEIR_OK);
+        jobs_free_one(broker, job);
+    }
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, "result"), WEIR_OK);
+    jobs_free_one(broker, job);
+}
+
+static int count_job(const struct weir_job *job, void *arg)
+{
+    (void)job;
+    ++*(int *)arg;
+    return 0;
+}
+
+static int count_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    (void)attempt;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void expect_unfound(weir_broker *broker, const char *id)
+{
+    int found = 0;
+    bool was_put = false;
+    enum weir_status status;
+    CHECK_STATUS(weir_broker_peek_id(broker, id, count_job, &found, NULL), WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_broker_attempts(broker, id, count_attempt, &found, NULL), WEIR_ENOTFOUND);
+    for (int state = 0; state <= WEIR_JOB_ARCHIVED; state++) {
+        struct weir_job_filter filter = {0};
+        filter.state = (enum weir_job_state)state;
+        CHECK_STATUS(weir_broker_list(broker, &filter, count_job, &found, NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_peek(broker, "t", filter.state, 9, count_job, &found, NULL),
+                     WEIR_OK);
+    }
+    CHECK_INT(found, ==, 0);
+    CHECK_STATUS(change_kick(broker, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ENOTFOUND);
+    CHECK_STATUS(change_bury(broker, &id, 1, NULL, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ENOTFOUND);
+    CHECK_INT(jobs_remove(broker, &id, 1), ==, 0);
+    CHECK_STATUS(weir_broker_was_put(broker, id, &was_put, NULL), WEIR_OK);
+    CHECK(was_put);
+}
+
+TEST(stub, "a job that was done or deleted leaves a row without texts, which nobody finds")
+{
+    const struct weir_put_options options = {
+        .key = "k", .group = "g", .put_id = "p", .headers = "a=b\n"};
+    const char *second = "2";
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_INT(jobs_put(broker, "t", "body", &options), ==, 1);
+    finish(broker, 1);
+    expect_unfound(broker, "1");
+    CHECK_INT(jobs_put(broker, "t", "body", &options), ==, 2);
+    CHECK_INT(jobs_remove(broker, &second, 1), ==, 1);
+    expect_unfound(broker, "1");
+    expect_unfound(broker, "2");
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE state = 6 AND outcome = 1 + 6 * (id - "
+                            "1) AND \"group\" IS NULL AND reason = ''"),
+              ==, 2);
+    CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 0);
+    CHECK_INT(query(broker, "SELECT count(*) FROM keys"), ==, 0);
+    CHECK_INT(jobs_put(broker, "t", "other", &options), ==, 3);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    weir_broker_close(broker);
+}
+
+TEST(lumps, "rows leave some hundred at a time, with all that belongs to them, and totals stay")
+{
+    enum {
+        JOBS = 3000
+    };
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    int64_t most = 0;
+    for (int i = 1; i <= JOBS; i++) {
+        char id[20];
+        const char *ids[] = {id};
+        (void)snprintf(id, sizeof(id), "%" PRId64, jobs_put(broker, "t", "x", NULL));
+        if (i % 2 == 0) {
+            finish(broker, i % 50 == 0);
+        } else {
+            CHECK_INT(jobs_remove(broker, ids, 1), ==, 1);
+        }
+        int64_t rows = query(broker, "SELECT count(*) FROM jobs");
+        most = rows > most ? rows : most;
+    }
+    CHECK_INT(most, >, 100);
+    CHECK_INT(most, <, JOBS / 2);
+    CHECK_INT(query(broker, "SELECT count(*) FROM attempts WHERE job NOT IN (SELECT id FROM jobs)"),
+              ==, 0);
+    CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 0);
+    CHECK_INT(jobs_counts(broker, "t").put, ==, JOBS);
+    CHECK_INT(jobs_counts(broker, "t").done, ==, JOBS / 2);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+    weir_broker_close(broker);
+}
