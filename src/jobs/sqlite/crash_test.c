@@ -27,6 +27,9 @@ struct entry {
 
 struct ledger {
     _Atomic int64_t operations;
+    _Atomic uint64_t put; /* acknowledged */
+    _Atomic uint64_t done;
+    _Atomic bool is_over; /* nobody writes any more */
     struct jobs_wall wall;
     struct entry entries[NUMBERS]; /* by the job's number */
 };
@@ -52,6 +55,7 @@ static void put_some(struct ledger *ledger, weir_broker *broker, size_t count)
         CHECK_INT(number, <, NUMBERS);
         atomic_store(&ledger->entries[number].is_put, true);
     }
+    atomic_fetch_add(&ledger->put, count);
 }
 
 static void settle(struct ledger *ledger, weir_broker *broker, const struct weiri_reservation *job,
@@ -64,6 +68,7 @@ static void settle(struct ledger *ledger, weir_broker *broker, const struct weir
     CHECK_STATUS(jobs_settle(broker, job, event, jobs_wall_now(&ledger->wall), "again"), WEIR_OK);
     if (event == WEIRI_JOB_DONE) {
         atomic_store(&entry->is_done, true);
+        atomic_fetch_add(&ledger->done, 1);
     }
 }
 
@@ -99,6 +104,8 @@ static void work(struct ledger *ledger, int rounds)
         settle(ledger, broker, job, WEIRI_JOB_RETURN);
         remove_one(ledger, broker, job->number);
         jobs_free_one(broker, job);
+        /* Rows of jobs that have ended are deleted. */
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
         weir_broker_close(broker);
         atomic_fetch_add(&ledger->operations, 1);
     }
@@ -150,6 +157,8 @@ static void compare_with_ledger(struct ledger *ledger, weir_broker *broker, int 
                  WEIR_OK);
     struct weir_tube_counts counts = jobs_counts(broker, "t");
     CHECK_INT(counts.delayed + counts.ready + counts.reserved + counts.buried, ==, presence.count);
+    CHECK_INT(counts.put, >=, ledger->put);
+    CHECK_INT(counts.done, >=, ledger->done);
     for (int number = 1; number < NUMBERS; number++) {
         const struct entry *entry = &ledger->entries[number];
         bool is_there = presence.is_there[number];
@@ -218,6 +227,8 @@ static void start_anew(struct ledger *ledger)
     }
     memset(ledger->entries, 0, sizeof(ledger->entries));
     ledger->operations = 0;
+    ledger->put = 0;
+    ledger->done = 0;
 }
 
 TEST(killed_at_random, "a process killed at a random moment loses nothing and leaves a sound store")
@@ -248,6 +259,61 @@ TEST(killed_at_random, "a process killed at a random moment loses nothing and le
         unknown += BATCH;
         recover(ledger, unknown);
     }
+    CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}
+
+/* --- what others see --- */
+
+/* Reads the totals until the work is over. Exits with 0 where none ever went back. */
+static void watch_totals(struct ledger *ledger)
+{
+    weir_broker *broker;
+    struct weir_tube_counts last = {.put = 0};
+    uint64_t changes = 0;
+    CHECK_STATUS(
+        jobs_store_try_open("jobs.db", &ledger->wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+        WEIR_OK);
+    while (!ledger->is_over) {
+        struct weir_tube_counts counts = jobs_counts(broker, "t");
+        if (counts.put < last.put || counts.done < last.done) {
+            _exit(2);
+        }
+        changes += counts.put != last.put;
+        last = counts;
+    }
+    weir_broker_close(broker);
+    _exit(changes > 1 ? 0 : 3);
+}
+
+TEST(totals, "totals never go back for who reads them while writers are killed")
+{
+    struct ledger *ledger = make_ledger();
+    work(ledger, 1);
+    pid_t watcher = fork();
+    CHECK(watcher >= 0);
+    if (watcher == 0) {
+        watch_totals(ledger);
+    }
+    for (uint64_t i = test_scaled(20); i > 0; i--) {
+        int64_t until = ledger->operations + 1 + (int64_t)test_random_below(8);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            work(ledger, 1000);
+            _exit(1);
+        }
+        while (ledger->operations < until) {
+            (void)sched_yield();
+        }
+        spin(test_random_below(500000));
+        CHECK_INT(kill(child, SIGKILL), ==, 0);
+        CHECK_INT(waitpid(child, NULL, 0), ==, child);
+    }
+    int status;
+    ledger->is_over = true;
+    CHECK_INT(waitpid(watcher, &status, 0), ==, watcher);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), ==, 0); /* 2: one went back; 3: it saw no work */
     CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
 }
 
