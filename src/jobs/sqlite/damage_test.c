@@ -74,16 +74,16 @@ static void damage_page(const char *name, unsigned char byte)
     (void)close(fd);
 }
 
-/* Makes an index lose its entries, its page sound. */
-static void empty_index(const char *name)
+/* Gives an index the entries of another definition, its pages sound. */
+static void fill_otherwise(const char *name, const char *definition)
 {
-    char sql[600];
+    char sql[900];
     (void)snprintf(sql, sizeof(sql),
                    "PRAGMA writable_schema = ON; CREATE TEMP TABLE was AS SELECT sql AS text FROM "
                    "sqlite_schema WHERE name = '%s'; UPDATE sqlite_schema SET sql = "
-                   "substr(sql, 1, instr(sql, 'WHERE') - 1) || 'WHERE state = 9' "
-                   "WHERE name = '%s'; PRAGMA writable_schema = RESET",
-                   name, name);
+                   "'CREATE INDEX %s ON jobs' || '%s' WHERE name = '%s'; "
+                   "PRAGMA writable_schema = RESET",
+                   name, name, definition, name);
     sqlite3 *db = open_file();
     run(db, sql);
     (void)snprintf(sql, sizeof(sql), "REINDEX %s", name);
@@ -94,6 +94,11 @@ static void empty_index(const char *name)
                    name);
     run(db, sql);
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+}
+
+static void empty_index(const char *name)
+{
+    fill_otherwise(name, "(tube) WHERE state = 99");
 }
 
 struct messages {
@@ -245,6 +250,24 @@ TEST(state, "a job in no known state is buried when the indexes are made anew; t
     CHECK_STRING(reason, "1: its row was damaged: state 10, verdict 0 and outcome 0 do not fit");
     CHECK_INT(jobs_put(broker, "t", "x", &keyed), ==, 3); /* its key is free */
     weir_broker_close(broker);
+}
+
+TEST(misnamed, "no row is deleted of a job that an index says has ended, and that has not")
+{
+    static const char *const names[] = {"jobs_archived", "jobs_stubs"};
+    static const char *const definitions[] = {"(tube, (5), lease) WHERE id = 11",
+                                              "(tube, (6), lease, outcome) WHERE id = 11"};
+    const struct weir_tube_policy policy = {.archive_ns = WEIR_SECONDS(1)};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        weir_broker *broker;
+        make_store();
+        fill_otherwise(names[i], definitions[i]);
+        CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
+        CHECK_INT(sum_runs(broker), ==, JOBS - 2);
+        weir_broker_close(broker);
+    }
 }
 
 static void note_damage(enum weir_log_level level, const char *message, void *arg)

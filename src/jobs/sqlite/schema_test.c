@@ -132,7 +132,8 @@ TEST(plan_of_bodies, "jobs are checked in the order of their ids, each with its 
 }
 
 TEST(plan_of_the_archive, "archived jobs are counted in their index, without their rows, up to the "
-                          "one behind which they are too many; rows leave by that of stubs")
+                          "one behind which they are too many; rows leave by that of stubs, "
+                          "each of which says itself that it is one")
 {
     static const char *const old[] = {
         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1",
@@ -147,8 +148,12 @@ TEST(plan_of_the_archive, "archived jobs are counted in their index, without the
         "REUSE SUBQUERY 1"};
     expect_steps(WEIRI_SQL_END_SURPLUS, surplus, sizeof(surplus) / sizeof(surplus[0]));
     static const char *const lump[] = {
-        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1",
-        "SEARCH jobs USING COVERING INDEX jobs_stubs (tube=? AND state=?)"};
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "LIST SUBQUERY 2",
+        "CO-ROUTINE (subquery-1)",
+        "SEARCH jobs USING COVERING INDEX jobs_stubs (tube=? AND state=?)",
+        "SCAN (subquery-1)",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_DELETE_LUMP, lump, sizeof(lump) / sizeof(lump[0]));
     static const char *const counts[] = {
         "SEARCH tubes USING INDEX sqlite_autoindex_tubes_1 (name=?)",

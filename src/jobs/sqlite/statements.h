@@ -26,10 +26,10 @@
 #define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
 /* The row of a job that is there still, if only archived; others are stubs (schema.c). */
 #define WEIRI_SQL_IS_JOB "state <> 6"
-/* The rows that leave next. */
+/* The rows that leave next. Each says itself that it has ended: a damaged index may name others. */
 #define WEIRI_SQL_LUMP                                                                             \
-    "(SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = ?1 ORDER BY lease "     \
-    "LIMIT ?2)"
+    "(SELECT jobs.id FROM (SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = "  \
+    "?1 ORDER BY lease LIMIT ?2) CROSS JOIN jobs NOT INDEXED USING (id) WHERE jobs.state = 6)"
 /* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
@@ -312,12 +312,12 @@ enum weiri_column {
     /* Archived jobs become stubs: that ended at a time or before; behind the last ?2. */          \
     X(END_OLD,                                                                                     \
       "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived "       \
-      "WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3)")                    \
+      "WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3) AND +state = 5")     \
     X(END_SURPLUS,                                                                                 \
       "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived WHERE " \
       "state = 5 AND tube = ?1 AND (lease, id) <= (SELECT lease, id FROM jobs INDEXED BY "         \
       "jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC "                  \
-      "LIMIT 1 OFFSET ?2) ORDER BY lease, id LIMIT ?3)")                                           \
+      "LIMIT 1 OFFSET ?2) ORDER BY lease, id LIMIT ?3) AND +state = 5")                            \
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
     X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
     X(DELETE_LUMP, "DELETE FROM jobs WHERE id IN " WEIRI_SQL_LUMP)                                 \
