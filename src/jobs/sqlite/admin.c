@@ -190,8 +190,8 @@ static void run_pause(struct weiri_store *store, struct weiri_edit_request *requ
         return;
     }
     int64_t until = weiri_time_add(weiri_store_now(store), edit->pause_ns);
-    weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE,
-                  WEIRI_VALUES(tube, edit->pause_ns == 0 ? 0 : until));
+    until = edit->pause_ns == 0 ? 0 : until;
+    weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
     /* Consumers look again, and find jobs, or when to look next. */
     weiri_write_notify(store, edit->name, false);
 }
@@ -201,7 +201,7 @@ static void run_edit(struct weiri_store *store, void *arg)
     struct weiri_edit_request *request = arg;
     request->is_known = true;
     request->status = WEIR_OK;
-    request->trimmed = 0;
+    request->has_more = false;
     switch (request->edit->kind) {
     case WEIRI_TUBE_PAUSE:
         run_pause(store, request);
@@ -222,7 +222,7 @@ enum weir_status weiri_store_edit(void *store, const struct weiri_edit *edit,
     do {
         status = weiri_commit(store, run_edit, &request, ret_error);
         request.is_again = true;
-    } while (status == WEIR_OK && request.trimmed > 0);
+    } while (status == WEIR_OK && request.has_more);
     if (status != WEIR_OK) {
         return status;
     }

@@ -124,3 +124,61 @@ TEST(lumps, "rows leave some hundred at a time, with all that belongs to them, a
     CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
     weir_broker_close(broker);
 }
+
+static void remove_jobs(weir_broker *broker, int64_t first, size_t count)
+{
+    char texts[8][20];
+    const char *ids[8];
+    CHECK_INT(count, <=, 8);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(texts[i], sizeof(texts[i]), "%" PRId64, first + (int64_t)i);
+        ids[i] = texts[i];
+    }
+    CHECK_INT(jobs_remove(broker, ids, count), ==, count);
+}
+
+TEST(quiet, "of tubes where few jobs end, however many there are, no more rows stay than of one")
+{
+    enum {
+        TUBES = 1500
+    };
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    for (int i = 0; i < TUBES; i++) {
+        char tube[20];
+        (void)snprintf(tube, sizeof(tube), "t%d", i);
+        remove_jobs(broker, jobs_put(broker, tube, "x", NULL), 1);
+    }
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), <, TUBES * 2 / 3);
+    weir_broker_close(broker);
+}
+
+TEST(policy, "a new policy is one transaction, whatever has ended, where no archive is to be cut")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    for (int i = 0; i < 3; i++) {
+        remove_jobs(broker, jobs_put(broker, "t", "x", NULL), 1);
+    }
+    uint64_t before = store->transactions;
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
+    CHECK_INT(store->transactions - before, ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 0);
+    weir_broker_close(broker);
+}
+
+TEST(full_disk, "on a full disk each transaction with ends deletes rows, as few as fit, and once")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    for (int i = 1; i <= 8; i++) {
+        CHECK_INT(jobs_put(broker, "t", "x", NULL), ==, i);
+    }
+    remove_jobs(broker, 1, 4);
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 8);
+    store->is_full = true;
+    store->promote_max = 2;
+    remove_jobs(broker, 5, 3);
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 6);
+    store->is_full = false;
+    weir_broker_close(broker);
+}

@@ -167,14 +167,12 @@ static void list_first(struct weiri_reading *reading, void *arg)
     enum weir_job_state state = peek->listing->filter.state;
     size_t limit = peek->listing->limit;
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
-                                                WEIR_JOB_BURIED};
+                                                WEIR_JOB_BURIED, WEIR_JOB_ARCHIVED};
     int64_t tube;
     weiri_tube_find(reading->reader, peek->listing->filter.tube, &tube);
-    if (state == WEIR_JOB_ARCHIVED) {
-        list_state(reading, state, tube, limit, &peek->numbers);
-    }
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
+        bool is_asked =
+            state == order[i] || (state == WEIRI_JOB_GONE && order[i] != WEIR_JOB_ARCHIVED);
         if (is_asked && peek->numbers.count < limit) {
             list_state(reading, order[i], tube, limit - peek->numbers.count, &peek->numbers);
         }

@@ -37,7 +37,7 @@ void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
                                                         .group_limit = (uint32_t)numbers[6]}};
 }
 
-size_t weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
+bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
 {
     struct weiri_connection *writer = &store->writer;
     struct weiri_tube_record record;
@@ -45,16 +45,20 @@ size_t weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     const struct weir_tube_policy *policy = &record.policy;
     /* On a full disk what changes must fit in the reserve. */
     int64_t most = store->promote_max < LUMP ? (int64_t)store->promote_max : LUMP;
+    bool has_more = false;
     if (policy->archive_count > 0) {
         weiri_sql_run(writer, WEIRI_SQL_END_SURPLUS,
                       WEIRI_VALUES(tube, (int64_t)policy->archive_count, most));
+        has_more = sqlite3_changes(writer->db) == most;
     }
     weiri_sql_run(writer, WEIRI_SQL_END_OLD,
                   WEIRI_VALUES(tube, weiri_archive_until(policy, now.wall_ns), most));
-    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_BODIES, WEIRI_VALUES(tube, most));
-    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_ATTEMPTS, WEIRI_VALUES(tube, most));
-    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP, WEIRI_VALUES(tube, most));
-    return (size_t)sqlite3_changes(writer->db);
+    has_more = has_more || sqlite3_changes(writer->db) == most;
+    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_BODIES, WEIRI_VALUES(most));
+    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_ATTEMPTS, WEIRI_VALUES(most));
+    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP, WEIRI_VALUES(most));
+    store->has_trimmed = true;
+    return has_more;
 }
 
 void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)
@@ -80,7 +84,7 @@ void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *req
         WEIRI_VALUES(tube, policy->archive_ns,
                      policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
                      policy->late_ns, policy->late, policy->group_limit));
-    request->trimmed = weiri_trim(store, tube, weiri_store_times(store));
+    request->has_more = weiri_trim(store, tube, weiri_store_times(store));
 }
 
 /* The policy of a tube. */

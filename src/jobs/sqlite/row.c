@@ -222,7 +222,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         weiri_burials_add(store, row->number, &row->facts, effects->burial, effects->reason);
     }
     if ((is_ended || effects->to == WEIR_JOB_ARCHIVED) &&
-        (store->is_full || weiri_end_trims(row->number))) {
+        (store->is_full ? !store->has_trimmed : weiri_end_trims(row->number))) {
         (void)weiri_trim(store, row->tube, now);
     }
 }

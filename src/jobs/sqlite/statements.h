@@ -26,10 +26,11 @@
 #define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
 /* The row of a job that is there still, if only archived; others are stubs (schema.c). */
 #define WEIRI_SQL_IS_JOB "state <> 6"
-/* The rows that leave next. Each says itself that it has ended: a damaged index may name others. */
+/* The stubs that leave next, of any tube. Each says itself that it is one: a damaged index may name
+ * others. */
 #define WEIRI_SQL_LUMP                                                                             \
-    "(SELECT jobs.id FROM (SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = "  \
-    "?1 ORDER BY lease LIMIT ?2) CROSS JOIN jobs NOT INDEXED USING (id) WHERE jobs.state = 6)"
+    "(SELECT jobs.id FROM (SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 LIMIT ?1) "   \
+    "CROSS JOIN jobs NOT INDEXED USING (id) WHERE jobs.state = 6)"
 /* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
@@ -158,12 +159,12 @@ enum weiri_column {
      * for each column of it that is set. A new identity (?15: of now) is later than the one       \
      * before, also where the wall clock was set back. */                                          \
     X(SAVE,                                                                                        \
-      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, owner = "   \
-      "?7, "                                                                                       \
-      "reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), verdict = "        \
-      "nullif(?11, 0), attempts_max = ?12, worker = ?13, lost = ?14, renewed = iif(?15, max(?15, " \
-      "coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed), "                       \
-      "outcome = iif(?2 = 5, 1, NULL) WHERE id = ?1")                                              \
+      "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
+      "owner = ?7, reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), "      \
+      "verdict = nullif(?11, 0), attempts_max = ?12, worker = ?13, lost = ?14, renewed = "         \
+      "iif(?15, "                                                                                  \
+      "max(?15, coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed), outcome = "    \
+      "iif(?2 = 5, 1, NULL) WHERE id = ?1")                                                        \
     X(RENEW, "UPDATE jobs SET (priority, ttr" WEIRI_SQL_WORDS ") = (?2, ?3" WEIRI_SQL_PARAMETERS   \
              ") WHERE id = ?1")                                                                    \
     /* Its put_id stays, so that the index of these is not written. ?3: the outcome. */            \
@@ -183,15 +184,14 @@ enum weiri_column {
       "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_WHOLE              \
       "WHERE " WEIRI_SQL_SUSPECT " AND " WEIRI_SQL_HAS_ROOM                                        \
       " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
-    X(COUNT_GROUP,                                                                                 \
-      "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT "      \
-      "NULL AND tube = ?1 AND \"group\" = ?2")                                                     \
+    X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
+                   "AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2")                   \
     X(FIRST_DELAYED,                                                                               \
-      "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 ORDER "       \
-      "BY run_at LIMIT 1")                                                                         \
+      "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "             \
+      "ORDER BY run_at LIMIT 1")                                                                   \
     X(FIRST_LEASE,                                                                                 \
-      "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 ORDER "       \
-      "BY lease LIMIT 1")                                                                          \
+      "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 "             \
+      "ORDER BY lease LIMIT 1")                                                                    \
     X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried" WEIRI_SQL_KEY      \
                     "WHERE state = 4 AND jobs.tube = ?1 ORDER BY jobs.id LIMIT ?3")                \
     X(TUBES, WEIRI_SQL_SELECT_TUBES "ORDER BY name")                                               \
@@ -202,20 +202,18 @@ enum weiri_column {
             ", name, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = jobs.id "         \
             "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_WHOLE                          \
             "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
-    X(PEEK_DELAYED,                                                                                \
-      "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at "      \
-      "> ?2 ORDER BY run_at LIMIT ?3")                                                             \
+    X(PEEK_DELAYED, "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "   \
+                    "AND run_at > ?2 ORDER BY run_at LIMIT ?3")                                    \
     /* Jobs that became due since the last reservation are still in the state delayed. */          \
     X(PEEK_READY,                                                                                  \
       "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
-      "jobs_ready WHERE " WEIRI_SQL_READY " AND tube = ?1 ORDER BY priority, run_at, id "          \
-      "LIMIT ?3) "                                                                                 \
-      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "                 \
-      "jobs_suspects WHERE " WEIRI_SQL_SUSPECT " AND tube = ?1 ORDER BY priority, run_at, id "     \
-      "LIMIT ?3) "                                                                                 \
-      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "                 \
-      "jobs_delayed WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, "            \
-      "run_at, id LIMIT ?3)) ORDER BY priority, run_at, id LIMIT ?3")                              \
+      "jobs_ready "                                                                                \
+      "WHERE " WEIRI_SQL_READY " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "           \
+      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_suspects "   \
+      "WHERE " WEIRI_SQL_SUSPECT " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "         \
+      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed "    \
+      "WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, run_at, id LIMIT ?3)) "   \
+      "ORDER BY priority, run_at, id LIMIT ?3")                                                    \
     X(PEEK_RESERVED, "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 " \
                      "ORDER BY lease, id LIMIT ?3")                                                \
     X(PEEK_BURIED, "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 "     \
@@ -243,8 +241,7 @@ enum weiri_column {
                       " AND tube = ?1 AND put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') " \
                       "+ 1) AS INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                          \
                       ") found JOIN jobs ON jobs.id = found.id LIMIT 1")                           \
-    /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has          \
-     * none. */                                                                                    \
+    /* Slot 0 has the first attempt, the others the last ones. A renewed job has none. */          \
     X(ADD_ATTEMPT,                                                                                 \
       "INSERT OR REPLACE INTO attempts(job, slot, number, outcome, started, ended, owner, "        \
       "status, exit, signal, reason, tail) SELECT id, iif(attempts > 1, 1 + (attempts - 2) % "     \
@@ -256,9 +253,8 @@ enum weiri_column {
       "FROM attempts WHERE job = ?1 ORDER BY number")                                              \
     /* The job of a key that is only throttled any more is negative. */                            \
     X(FIND_KEY, "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2")                        \
-    X(TAKE_KEY,                                                                                    \
-      "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) VALUES(?1, ?2, "        \
-      "?3, ?4, 0, 0)")                                                                             \
+    X(TAKE_KEY, "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) "             \
+                "VALUES(?1, ?2, ?3, ?4, 0, 0)")                                                    \
     X(RUN_AGAIN, "UPDATE keys INDEXED BY keys_job SET (again, again_at" WEIRI_SQL_WORDS            \
                  ") = (?2, ?3" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")                            \
     X(AGAIN_AT, "UPDATE keys INDEXED BY keys_job SET again_at = ?2 WHERE job = ?1")                \
@@ -285,17 +281,15 @@ enum weiri_column {
     X(DUE_SCHEDULE, "SELECT " WEIRI_SQL_SCHEDULE_COLUMNS                                           \
                     " FROM schedules INDEXED BY schedules_next WHERE paused = 0 "                  \
                     "AND tube = ?1 AND next <= ?2 ORDER BY next LIMIT 1")                          \
-    X(FIRST_FIRING,                                                                                \
-      "SELECT next FROM schedules INDEXED BY schedules_next WHERE paused = 0 AND tube = ?1 "       \
-      "ORDER BY next LIMIT 1")                                                                     \
+    X(FIRST_FIRING, "SELECT next FROM schedules INDEXED BY schedules_next WHERE paused = 0 "       \
+                    "AND tube = ?1 ORDER BY next LIMIT 1")                                         \
     X(NOTE_FIRINGS,                                                                                \
       "UPDATE schedules SET next = ?2, fired = fired + ?3, skipped = skipped + ?4, last = "        \
       "iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job) WHERE id = ?1")                           \
     X(SCHEDULE_BODY, "SELECT checksum, body FROM schedules WHERE id = ?1")                         \
     X(PAUSE_SCHEDULE, "UPDATE schedules SET paused = 1, problem = ?2 WHERE id = ?1")               \
-    X(RESUME_SCHEDULE,                                                                             \
-      "UPDATE schedules SET paused = 0, problem = '', next = ?2, skipped = skipped + ?3 "          \
-      "WHERE id = ?1")                                                                             \
+    X(RESUME_SCHEDULE, "UPDATE schedules SET paused = 0, problem = '', next = ?2, "                \
+                       "skipped = skipped + ?3 WHERE id = ?1")                                     \
     X(DELETE_SCHEDULE, "DELETE FROM schedules WHERE id = ?1")                                      \
     X(SHOW_SCHEDULE,                                                                               \
       "SELECT s.priority, s.ttr, s.missed, s.tolerance, s.catch_up, s.flags, s.interval, "         \

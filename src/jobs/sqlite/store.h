@@ -64,6 +64,7 @@ struct weiri_store {
     bool must_flush;               /* one that was committed does */
     int changes_before;            /* of the connection, before the transaction */
     bool is_full;                  /* the transaction is made again, on a full disk */
+    bool has_trimmed;              /* it has deleted rows of jobs that have ended */
     bool has_repaired;             /* its indexes */
     uint64_t files[3];             /* identities of what the writer has open: file, log, index */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
@@ -153,7 +154,7 @@ struct weiri_edit_request {
     /* Results. */
     bool is_known;           /* there is what has the name */
     int64_t job;             /* of a run of a schedule */
-    size_t trimmed;          /* of a policy: jobs; where there are any, there is a rest */
+    bool has_more;           /* archived jobs may be left that the policy does not keep */
     enum weir_status status; /* whether the change was refused */
     struct weir_error error; /* why */
 };

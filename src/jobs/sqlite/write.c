@@ -244,6 +244,7 @@ int weiri_write_begin(struct weiri_store *store)
     store->is_telling = false;
     store->has_new_worker = false;
     store->is_putting = false;
+    store->has_trimmed = false;
     store->changes_before = sqlite3_total_changes(store->writer.db);
     return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
 }
