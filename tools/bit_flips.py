@@ -7,10 +7,12 @@ Usage: tools/bit_flips.py WEIR [ROUNDS [SEED]]
 
 Each round damages a copy of a store, which was left with its log or without: bits are flipped, a page is overwritten,
 or an end is cut off, in the file, its log, the log's index or the lock file. Then commands look at it, repair it and
-work it off. A command may fail, with a line that says why. Each body that a handler got is one that was put.
+work it off. A command may fail, with a line that says why. Each body that a handler got is one that was put; and each
+that was put has been run, where the file itself was damaged and no command failed or told of damage.
 """
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from pathlib import Path
 JOBS = 60
 PAGE = 4096
 SECONDS_MOST = 20
+DAMAGE = re.compile(rb"damaged data|malformed|checksum|not fit|[1-9][0-9]* damaged|(is|was|are) damaged|error: ")
 COMMANDS = [
     ["stats"],
     ["ls", "t", "--limit", "1000"],
@@ -33,14 +36,16 @@ COMMANDS = [
 ]
 
 
-def command(weir, folder, words):
-    """Runs one; returns what is wrong with how it ended, or None."""
+def command(weir, folder, words, told=None):
+    """Runs one; returns what is wrong with how it ended, or None. told: receives what it said."""
     env = dict(os.environ, WEIR_BROKER="sqlite:jobs.db", ASAN_OPTIONS="detect_leaks=0")
     try:
         done = subprocess.run([weir, *words], cwd=folder, env=env, capture_output=True, timeout=SECONDS_MOST,
                               stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return f"{words[0]} did not end"
+    if told is not None:
+        told.append((done.returncode != 0 and words[0] != "doctor", done.stdout + done.stderr))
     if done.returncode < 0:
         return f"{words[0]} was ended by signal {-done.returncode}"
     if done.returncode != 0 and not done.stderr.strip() and words[0] != "doctor":
@@ -55,6 +60,9 @@ def body(number):
 def make_store(weir, folder, has_log):
     """With its log: as a process leaves it that was killed."""
     (folder / "list").write_text("".join(body(i) + "\n" for i in range(JOBS)))
+    (folder / "before").write_text("".join(f"before {i}\n" for i in range(JOBS)))
+    command(weir, folder, ["put", "-q", "-l", "-i", "before", "t"])
+    command(weir, folder, ["work", "-e", "t", "--", "true"])  # rows of jobs that have ended
     words = ["put", "-q", "--ttr", "300ms", "-l", "-i", "list", "t"]
     if command(weir, folder, words) or not has_log:
         return
@@ -97,11 +105,17 @@ def run_round(weir, start, seed):
                  if (folder / name).exists()]
         name = random_source.choice(names)
         what = f"seed {seed}: {name}, {damage(random_source, folder / name)}"
-        wrong = [problem for words in COMMANDS if (problem := command(weir, folder, words))]
+        told = []
+        wrong = [problem for words in COMMANDS if (problem := command(weir, folder, words, told))]
         known = {body(i) for i in range(JOBS)} | {"after", ""}
         ran = (folder / "ran").read_bytes().decode(errors="replace").split("\n") if (folder / "ran").exists() else []
         wrong += [f"a body that was never put was run: {line[:60]!r}" for line in ran if line not in known]
-        return [f"{what}: {problem}" for problem in wrong], len(ran)
+        is_told = any(has_failed or DAMAGE.search(said) for has_failed, said in told)
+        is_silent = name == "jobs.db" and not is_told
+        if is_silent:
+            lost = [number for number in range(JOBS) if body(number) not in ran]
+            wrong += [f"jobs {lost} have not run, and nobody was told"] if lost else []
+        return [f"{what}: {problem}" for problem in wrong], len(ran), is_silent
 
 
 def main():
@@ -115,11 +129,13 @@ def main():
             make_store(weir, start / kind, kind == "log")
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda one: run_round(weir, start, one), range(seed, seed + rounds)))
-    findings = [finding for found, _ in results for finding in found]
-    ran = sum(count for _, count in results)
+    findings = [finding for found, _, _ in results for finding in found]
+    ran = sum(count for _, count, _ in results)
+    silent = sum(is_silent for _, _, is_silent in results)
     print("\n".join(findings[:40]))
-    print(f"bit_flips: {rounds} damaged stores (seeds {seed} to {seed + rounds - 1}), {ran} runs, {len(findings)} wrong")
-    sys.exit(1 if findings or ran == 0 else 0)
+    print(f"bit_flips: {rounds} damaged stores (seeds {seed} to {seed + rounds - 1}), {ran} runs, "
+          f"{silent} harmed nothing, {len(findings)} wrong")
+    sys.exit(1 if findings or ran == 0 or silent == 0 else 0)
 
 
 if __name__ == "__main__":
