@@ -125,6 +125,25 @@ TEST(lumps, "rows leave some hundred at a time, with all that belongs to them, a
     weir_broker_close(broker);
 }
 
+TEST(bodies, "large bodies, which stand apart, leave with what an archive keeps no longer")
+{
+    static char large[6000];
+    const struct weir_body body = {large, sizeof(large), NULL};
+    struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_OK);
+        finish(broker, 1);
+    }
+    CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 3);
+    policy.archive_count = 1;
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+    CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM attempts WHERE job < 3"), ==, 0);
+    weir_broker_close(broker);
+}
+
 static void remove_jobs(weir_broker *broker, int64_t first, size_t count)
 {
     char texts[8][20];

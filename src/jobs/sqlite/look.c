@@ -171,8 +171,7 @@ static void list_first(struct weiri_reading *reading, void *arg)
     int64_t tube;
     weiri_tube_find(reading->reader, peek->listing->filter.tube, &tube);
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        bool is_asked =
-            state == order[i] || (state == WEIRI_JOB_GONE && order[i] != WEIR_JOB_ARCHIVED);
+        bool is_asked = state == 0 ? order[i] != WEIR_JOB_ARCHIVED : state == order[i];
         if (is_asked && peek->numbers.count < limit) {
             list_state(reading, order[i], tube, limit - peek->numbers.count, &peek->numbers);
         }

@@ -45,7 +45,10 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     const struct weir_tube_policy *policy = &record.policy;
     /* On a full disk what changes must fit in the reserve. */
     int64_t most = store->promote_max < LUMP ? (int64_t)store->promote_max : LUMP;
+    int64_t ignored;
     bool has_more = false;
+    bool is_wrong = weiri_sql_find(writer, WEIRI_SQL_BAD_LUMP, WEIRI_VALUES(most, tube), &ignored);
+    weiri_sql_fail(writer, is_wrong ? SQLITE_CORRUPT : SQLITE_OK);
     if (policy->archive_count > 0) {
         weiri_sql_run(writer, WEIRI_SQL_END_SURPLUS,
                       WEIRI_VALUES(tube, (int64_t)policy->archive_count, most));

@@ -26,11 +26,8 @@
 #define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
 /* The row of a job that is there still, if only archived; others are stubs (schema.c). */
 #define WEIRI_SQL_IS_JOB "state <> 6"
-/* The stubs that leave next, of any tube. Each says itself that it is one: a damaged index may name
- * others. */
-#define WEIRI_SQL_LUMP                                                                             \
-    "(SELECT jobs.id FROM (SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 LIMIT ?1) "   \
-    "CROSS JOIN jobs NOT INDEXED USING (id) WHERE jobs.state = 6)"
+/* The stubs that leave next, of any tube. */
+#define WEIRI_SQL_LUMP "(SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 LIMIT ?1)"
 /* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
@@ -162,9 +159,8 @@ enum weiri_column {
       "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
       "owner = ?7, reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), "      \
       "verdict = nullif(?11, 0), attempts_max = ?12, worker = ?13, lost = ?14, renewed = "         \
-      "iif(?15, "                                                                                  \
-      "max(?15, coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed), outcome = "    \
-      "iif(?2 = 5, 1, NULL) WHERE id = ?1")                                                        \
+      "iif(?15, max(?15, coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed), "     \
+      "outcome = iif(?2 = 5, 1, NULL) WHERE id = ?1")                                              \
     X(RENEW, "UPDATE jobs SET (priority, ttr" WEIRI_SQL_WORDS ") = (?2, ?3" WEIRI_SQL_PARAMETERS   \
              ") WHERE id = ?1")                                                                    \
     /* Its put_id stays, so that the index of these is not written. ?3: the outcome. */            \
@@ -186,12 +182,10 @@ enum weiri_column {
       " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
                    "AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2")                   \
-    X(FIRST_DELAYED,                                                                               \
-      "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "             \
-      "ORDER BY run_at LIMIT 1")                                                                   \
-    X(FIRST_LEASE,                                                                                 \
-      "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 "             \
-      "ORDER BY lease LIMIT 1")                                                                    \
+    X(FIRST_DELAYED, "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 "            \
+                     "AND tube = ?1 ORDER BY run_at LIMIT 1")                                      \
+    X(FIRST_LEASE, "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 "              \
+                   "AND tube = ?1 ORDER BY lease LIMIT 1")                                         \
     X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried" WEIRI_SQL_KEY      \
                     "WHERE state = 4 AND jobs.tube = ?1 ORDER BY jobs.id LIMIT ?3")                \
     X(TUBES, WEIRI_SQL_SELECT_TUBES "ORDER BY name")                                               \
@@ -207,8 +201,8 @@ enum weiri_column {
     /* Jobs that became due since the last reservation are still in the state delayed. */          \
     X(PEEK_READY,                                                                                  \
       "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
-      "jobs_ready "                                                                                \
-      "WHERE " WEIRI_SQL_READY " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "           \
+      "jobs_ready WHERE " WEIRI_SQL_READY                                                          \
+      " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "                                    \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_suspects "   \
       "WHERE " WEIRI_SQL_SUSPECT " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "         \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed "    \
@@ -248,9 +242,8 @@ enum weiri_column {
       "?2, 0), attempts, ?3, started, ?4, owner, ?5, ?6, ?7, reason, coalesce(?8, '') FROM "       \
       "jobs WHERE id = ?1 AND attempts > 0")                                                       \
     X(DELETE_ATTEMPTS, "DELETE FROM attempts WHERE job = ?1")                                      \
-    X(ATTEMPTS,                                                                                    \
-      "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, tail "         \
-      "FROM attempts WHERE job = ?1 ORDER BY number")                                              \
+    X(ATTEMPTS, "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, "    \
+                "tail FROM attempts WHERE job = ?1 ORDER BY number")                               \
     /* The job of a key that is only throttled any more is negative. */                            \
     X(FIND_KEY, "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2")                        \
     X(TAKE_KEY, "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) "             \
@@ -259,13 +252,12 @@ enum weiri_column {
                  ") = (?2, ?3" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")                            \
     X(AGAIN_AT, "UPDATE keys INDEXED BY keys_job SET again_at = ?2 WHERE job = ?1")                \
     X(TAKE_AGAIN, "UPDATE jobs SET (created" WEIRI_SQL_WORDS ") = (SELECT created" WEIRI_SQL_WORDS \
-                  " FROM keys INDEXED BY "                                                         \
-                  "keys_job WHERE job = ?1) WHERE id = ?1")                                        \
+                  " FROM keys INDEXED BY keys_job WHERE job = ?1) WHERE id = ?1")                  \
     X(KEEP_KEY, "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1")                   \
     X(DELETE_KEY, "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1")                           \
     X(DELETE_KEYS,                                                                                 \
-      "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys INDEXED BY "        \
-      "keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)")                        \
+      "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys "                   \
+      "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)")             \
     X(IS_LISTED, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY                        \
                  " = ?2 AND run_at = ?3 AND tube = (SELECT id FROM tubes WHERE name = ?4)")        \
     X(SAVE_SCHEDULE,                                                                               \
@@ -315,6 +307,14 @@ enum weiri_column {
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
     X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
     X(DELETE_LUMP, "DELETE FROM jobs WHERE id IN " WEIRI_SQL_LUMP)                                 \
+    /* Whether a damaged index says that a job has ended: of those that leave, or end here, next.  \
+     */                                                                                            \
+    X(BAD_LUMP,                                                                                    \
+      "SELECT 1 FROM (SELECT id, 6 AS has FROM " WEIRI_SQL_LUMP                                    \
+      " UNION ALL SELECT * FROM (SELECT "                                                          \
+      "id, 5 FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?2 ORDER BY lease "     \
+      "LIMIT "                                                                                     \
+      "?1)) a LEFT JOIN jobs b NOT INDEXED ON b.id = a.id WHERE b.state IS NOT has LIMIT 1")       \
     X(PEEK_ARCHIVED, "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 " \
                      "ORDER BY lease DESC LIMIT ?3")                                               \
     X(NEXT_JOBS, "SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs" WEIRI_SQL_APART                      \
