@@ -127,10 +127,10 @@ static void do_put(void)
         .group = groups[put.group],
         .put_id = put_ids[put.put_id],
     };
-    char text[24];
+    char text[BODY_SIZE];
     struct weir_job_id id;
     int64_t expected = 0;
-    (void)snprintf(text, sizeof(text), "%" PRId64, put.body);
+    write_body(put.body, text);
     const struct weir_body body = {text, strlen(text), NULL};
     enum weir_status status =
         weir_broker_put(world.broker, tubes[put.tube], &body, 1, &options, &id, NULL);

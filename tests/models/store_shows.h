@@ -29,9 +29,9 @@ static int compare_job(const struct weir_job *job, void *arg)
 {
     struct shown *shown = arg;
     const struct ref_job *expected = shown->expected;
-    char body[24];
+    char body[BODY_SIZE];
     shown->is_there = true;
-    (void)snprintf(body, sizeof(body), "%" PRId64, expected->body);
+    write_body(expected->body, body);
     CHECK_INT(job->state, ==, shown_state(expected));
     CHECK_STRING(job->tube, tubes[expected->tube]);
     CHECK(job->body_size == strlen(body) && memcmp(job->body, body, strlen(body)) == 0);

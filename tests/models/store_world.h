@@ -13,8 +13,9 @@
 
 enum {
     HELD = 24,
-    UNIT_MS = 100, /* times are multiples of it, so that they meet */
-    PUT_ID_S = 600 /* an archived job has its put_id so long after its end */
+    UNIT_MS = 100,    /* times are multiples of it, so that they meet */
+    BODY_SIZE = 4000, /* of a large body, which has a row of its own */
+    PUT_ID_S = 600    /* an archived job has its put_id so long after its end */
 };
 #define UNIT WEIR_MS(UNIT_MS)
 #define SUSPECT_NS WEIR_SECONDS(60)
@@ -89,6 +90,12 @@ static int below(int limit)
 static int64_t units(int most)
 {
     return below(most + 1) * UNIT;
+}
+
+/* The body of a put: one of eight is large. */
+static void write_body(int64_t body, char text[BODY_SIZE])
+{
+    (void)snprintf(text, BODY_SIZE, "%0*" PRId64, body % 8 == 0 ? BODY_SIZE - 1 : 1, body);
 }
 
 static struct ref_job *any_job(void)
