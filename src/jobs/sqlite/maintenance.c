@@ -9,18 +9,13 @@
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/stamp.h"
 #include "jobs/sqlite/write.h"
 
 /* Jobs that are checked in one transaction, so that others can write in between. */
 enum {
     CHECK_JOBS = 500
 };
-
-static void close_own(struct weiri_store *own)
-{
-    weiri_write_close(own);
-    weiri_store_fini(own);
-}
 
 /* Opens the file of a store once more. own is all zero. */
 static enum weir_status open_own(const struct weiri_store *store, struct weiri_store *own,
@@ -122,14 +117,8 @@ static uint64_t size_of(const char *path)
     return stat(path, &facts) == 0 ? (uint64_t)facts.st_size : 0;
 }
 
-static void note_stamp(struct weiri_store *own, void *arg)
-{
-    (void)arg;
-    own->changes_before = -1;
-}
-
-/* Writes the database anew without its free pages, and copies it over the old one; then a stamp.
- * Readers may put the copying off. */
+/* Writes the database anew without its free pages, and copies it over the old one, with another
+ * stamp: a copy of the file from before does not fit its log. Readers may put the copying off. */
 static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_error)
 {
     own->remark.after = NULL;
@@ -138,16 +127,17 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
     if (status == WEIR_OK) {
         /* VACUUM attaches a file of its own, which may be as large as the store. */
         (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);
-        int code = sqlite3_exec(db, "PRAGMA temp_store = FILE; VACUUM", NULL, NULL, NULL);
-        if (code == SQLITE_OK) {
+        weiri_stamp_advance(own);
+        weiri_sql_exec(&own->writer, "PRAGMA temp_store = FILE; VACUUM");
+        int code = weiri_sql_forget(&own->writer);
+        status = code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, db, code, own->path);
+        if (status == WEIR_OK) {
             weiri_write_checkpoint(own, SQLITE_CHECKPOINT_TRUNCATE);
-        } else {
-            status = weiri_sqlite_fail(ret_error, db, sqlite3_extended_errcode(db), own->path);
         }
         weiri_lock_file_unlock(&own->lock_file);
     }
     weiri_write_say(own, &own->remark);
-    return status == WEIR_OK ? weiri_commit(own, note_stamp, NULL, ret_error) : status;
+    return status == WEIR_OK && own->must_flush ? weiri_write_flush(own, ret_error) : status;
 }
 
 /* --- as a whole --- */
@@ -189,7 +179,8 @@ enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct wei
     }
     /* Repairs of damaged indexes, this one or an earlier one, left their pages unused. */
     status = status == WEIR_OK ? vacuum(&own, ret_error) : status;
-    close_own(&own);
+    weiri_write_close(&own);
+    weiri_store_fini(&own);
     care->after = size_of(store->path);
     return status;
 }

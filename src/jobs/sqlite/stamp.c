@@ -46,16 +46,16 @@ void weiri_stamp_load(struct weiri_store *store)
 void weiri_stamp_advance(struct weiri_store *store)
 {
     char pragma[64];
+    int file = 0;
     weiri_stamp_load(store);
-    store->stamp = (store->stamp + 1) & (STAMPS - 1);
-    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
-                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)store->stamp));
-    weiri_sql_exec(&store->writer, pragma);
-}
-
-void weiri_stamp_note(struct weiri_store *store)
-{
-    weiri_lock_file_note(&store->lock_file, store->stamp);
+    if (weiri_schema_check_header(store->writer.db, store->path, &file, NULL) != WEIR_OK ||
+        weiri_schema_stamp_of(file) == (int)store->stamp) {
+        uint32_t next = (store->stamp + 1) & (STAMPS - 1);
+        (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)next));
+        weiri_sql_exec(&store->writer, pragma);
+        store->stamp = store->writer.code == SQLITE_OK ? next : store->stamp;
+    }
 }
 
 /* How far a stamp is after another: negative where it is before. */
@@ -164,7 +164,7 @@ enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir
     uint32_t stamp = (uint32_t)weiri_schema_stamp_of(user_version);
     struct log_facts log;
     read_log(path, &log);
-    /* A checkpoint may have copied some of the log's commits, all, or none. */
+    /* Checkpoints may have copied some of the log's stamps, all, or none; each is in a frame. */
     int ahead = distance((log.first - 1) & (STAMPS - 1), stamp);
     if (log.has_stamp && (ahead < 0 || ahead > log.frames)) {
         return weiri_fail(
@@ -175,9 +175,9 @@ enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir
     }
     if (!log.is_there && noted != 0 && distance(stamp, noted) > 0) {
         return weiri_fail(ret_error, WEIR_ECORRUPT,
-                          "the log %s-wal is missing, with %d commits: put it back; to go on "
-                          "without it, remove %s.lock",
-                          path, distance(stamp, noted), path);
+                          "the log %s-wal is missing, with commits of its own: put it back; to go "
+                          "on without them, remove %s.lock",
+                          path, path);
     }
     return WEIR_OK;
 }

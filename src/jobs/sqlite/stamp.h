@@ -6,19 +6,20 @@
 #include "jobs/sqlite/store.h"
 
 /* A store, its log and its lock file have stamps that tell whether they belong together. A stamp is
- * a number of 23 bits in the database's user version (schema.h). It starts at random and each
- * commit increases it, so the first page is in each commit: the log has the stamps of its commits,
- * the file that of the last checkpoint, and the lock file that of a commit that was flushed: the
- * kernel may write it before the log.
+ * a number of 23 bits in the database's user version (schema.h), which starts at random. A commit
+ * increases it where a checkpoint has copied the present one into the file: so the file's is behind
+ * while commits are in the log alone. The lock file has that of a commit that was flushed: the
+ * kernel may write it before the log. A checkpoint that a reader holds up may copy the stamp and
+ * not the commits after it, so it increases it too. Those of other programs do not: what was
+ * committed before has no stamp of its own until weir's next commit.
  *
  * SQLite would replay a log of another store, or of another time of this one, and so damage the
  * file; and it would not miss a log that was removed. */
 
-/* Called in a transaction that is about to be committed: with changes, or without. */
+/* Called before a commit with changes, and after a checkpoint that left commits in the log. */
 void weiri_stamp_advance(struct weiri_store *store);
+/* Called before a commit without changes. */
 void weiri_stamp_load(struct weiri_store *store);
-/* Called after a flush that began after such a transaction. */
-void weiri_stamp_note(struct weiri_store *store);
 
 /* Called after an open, which found the log and the store in order: forgets a stamp that is ahead
  * of the store's, log included. It is of an earlier store at this place. */

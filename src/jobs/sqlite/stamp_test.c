@@ -25,6 +25,13 @@ static void copy(const char *from, const char *to)
     (void)close(target);
 }
 
+static void expect_exit(pid_t child)
+{
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* A process that puts jobs and is killed with the store open. pages: checkpoints in between. */
 static void put_and_die(const char *path, int count, int pages)
 {
@@ -40,9 +47,7 @@ static void put_and_die(const char *path, int count, int pages)
         }
         _exit(0);
     }
-    int status;
-    CHECK_INT(waitpid(child, &status, 0), ==, child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    expect_exit(child);
 }
 
 static void make_store(const char *path)
@@ -116,13 +121,30 @@ TEST(of_another_time, "a backup beside a log that is newer or older than it is r
     expect_jobs(14);
 }
 
+TEST(shrunk, "a copy from before a shrink is refused beside the log after it")
+{
+    make_store("jobs.db");
+    copy("jobs.db", "backup");
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_OK);
+        (void)jobs_put(broker, "t", "x", NULL);
+        _exit(0);
+    }
+    expect_exit(child);
+    copy("backup", "jobs.db");
+    expect_refusal("another time of this one");
+}
+
 TEST(missing, "a log that is missing after a crash is noticed, with the way to go on without it")
 {
     make_store("jobs.db");
     put_and_die("jobs.db", 3, 4000);
     CHECK_INT(rename("jobs.db-wal", "kept"), ==, 0);
     CHECK_INT(unlink("jobs.db-shm"), ==, 0);
-    expect_refusal("is missing, with 3 commits");
+    expect_refusal("is missing, with commits of its own");
     CHECK_INT(rename("kept", "jobs.db-wal"), ==, 0);
     expect_jobs(4);
     put_and_die("jobs.db", 3, 4000);
@@ -130,6 +152,76 @@ TEST(missing, "a log that is missing after a crash is noticed, with the way to g
     expect_refusal("remove ");
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     expect_jobs(4);
+}
+
+/* Returns the stamp of the put. pages: as put_and_die() has them. */
+static uint32_t put_once(weir_broker *broker, int pages)
+{
+    struct weiri_store *store = broker->store;
+    store->checkpoint_pages = pages;
+    store->checkpoint_at = pages;
+    (void)jobs_put(broker, "t", "x", NULL);
+    return store->stamp;
+}
+
+TEST(once, "the first commit of a log and the first after a checkpoint have a stamp of their own, "
+           "and no other writes one")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    uint32_t first = put_once(broker, 4000);
+    CHECK_INT(put_once(broker, 4000), ==, first);
+    CHECK_INT(put_once(broker, 1), ==, first);
+    CHECK_INT(put_once(broker, 4000), !=, first);
+    weir_broker_close(broker);
+}
+
+/* A read transaction of another connection. */
+static sqlite3 *start_reader(void)
+{
+    sqlite3 *reader;
+    CHECK_INT(sqlite3_open("jobs.db", &reader), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM jobs", NULL, NULL, NULL), ==,
+              SQLITE_OK);
+    return reader;
+}
+
+/* A process puts so many jobs before a reader begins and after, with a checkpoint at the last of
+ * these, then others, and is killed. The log is removed. */
+static void lose_log(int before, int after, int others)
+{
+    make_store("jobs.db");
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        for (int i = 0; i < before; i++) {
+            (void)put_once(broker, 4000);
+        }
+        (void)start_reader();
+        for (int i = 1; i < after; i++) {
+            (void)put_once(broker, 4000);
+        }
+        (void)put_once(broker, 1);
+        for (int i = 0; i < others; i++) {
+            (void)put_once(broker, 4000);
+        }
+        _exit(0);
+    }
+    expect_exit(child);
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
+}
+
+TEST(written_on, "a log that is missing is noticed where it was folded in part and written on")
+{
+    lose_log(2, 1, 5);
+    expect_refusal("is missing");
+}
+
+TEST(held_up, "a log that is missing is noticed where a reader held up its last checkpoint")
+{
+    lose_log(2, 3, 0);
+    expect_refusal("is missing");
 }
 
 TEST(killed, "a store that was killed after any number of commits and checkpoints is accepted")

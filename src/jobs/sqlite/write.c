@@ -161,6 +161,12 @@ void weiri_write_checkpoint(struct weiri_store *store, int mode)
     (void)weiri_connection_set_busy(db, store->config->busy_ns);
     store->checkpoint_at =
         done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
+    if (done < pages) { /* a reader holds it up */
+        weiri_stamp_advance(store);
+        store->must_flush = store->must_flush || store->config->durability == WEIR_DURABILITY_FULL;
+        int stamped = weiri_sql_forget(&store->writer);
+        code = code == SQLITE_OK ? stamped : code;
+    }
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
         struct weir_error error;
         (void)weiri_sqlite_fail(&error, db, code, store->path);
@@ -311,7 +317,7 @@ enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error 
     WEIRI_ASSERT(log != NULL && log->pMethods != NULL);
     int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
     if (code == SQLITE_OK) {
-        weiri_stamp_note(store);
+        weiri_lock_file_note(&store->lock_file, store->stamp);
         return WEIR_OK;
     }
     struct weir_error error;
