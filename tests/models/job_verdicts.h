@@ -198,7 +198,8 @@ static inline enum weir_status ref_kick(struct reference *world, struct ref_job 
                                         bool takes_buried, bool takes_delayed, int64_t slot)
 {
     if (job->state == WEIR_JOB_BURIED && takes_buried) {
-        ref_wait(world, job, slot > world->wall ? slot : job->run_at);
+        int64_t passed = job->run_at < world->wall ? job->run_at : world->wall;
+        ref_wait(world, job, slot > world->wall ? slot : passed);
         job->state = slot > world->wall ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
         job->was_kicked = true;
         job->is_barred = false;

@@ -88,7 +88,8 @@ static enum weir_status renew(struct weiri_job_facts *job, int64_t run_at_ns, in
     return status;
 }
 
-/* One that is buried has passed its run time. Who kicks it says that the cause is mended. */
+/* One that is buried has passed its run time, or gives it up. Who kicks it says that the cause is
+ * mended. */
 static enum weir_status kick(struct weiri_job_facts *job, const struct weiri_job_step *step,
                              int64_t now_ns)
 {
@@ -102,7 +103,7 @@ static enum weir_status kick(struct weiri_job_facts *job, const struct weiri_job
         return WEIR_ESTATE;
     }
     job->lost = 0;
-    job->run_at_ns = is_later ? step->run_at_ns : job->run_at_ns;
+    job->run_at_ns = is_later ? step->run_at_ns : weiri_time_earlier(job->run_at_ns, now_ns);
     end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
     return WEIR_OK;
 }

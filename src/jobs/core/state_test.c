@@ -231,6 +231,19 @@ TEST(reservation, "a reservation has a new token, counts an attempt and lasts fo
     CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_ESTATE);
 }
 
+TEST(kicked, "a buried job that was for later, and is kicked to run now, has this as its run time")
+{
+    struct weiri_job_facts job = job_in(BURIED);
+    const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
+    job.run_at_ns = NOW + 1000;
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+    CHECK_INT(job.state, ==, READY);
+    CHECK_INT(job.run_at_ns, ==, NOW);
+    job = job_in(BURIED);
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+    CHECK_INT(job.run_at_ns, ==, NOW - 50);
+}
+
 TEST(late_holder, "a holder has the job after its lease until it is reserved again")
 {
     struct weiri_job_facts job = job_in(RESERVED);
