@@ -185,6 +185,30 @@ TEST(policy, "a new policy is one transaction, whatever has ended, where no arch
     weir_broker_close(broker);
 }
 
+TEST(emptied, "a policy that keeps less has deleted all that it says when it returns, bodies too")
+{
+    enum {
+        JOBS = 400
+    };
+    static char large[3500];
+    const struct weir_body body = {large, sizeof(large), NULL};
+    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    CHECK_STATUS(weir_broker_set_policy(broker, "other", NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+    for (int i = 0; i < JOBS; i++) {
+        CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_OK);
+        finish(broker, 0);
+    }
+    while (query(broker, "SELECT count(*) FROM jobs WHERE state = 6") < 120) {
+        remove_jobs(broker, jobs_put(broker, "other", "x", NULL), 1);
+    }
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 0);
+    CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 0);
+    weir_broker_close(broker);
+}
+
 TEST(full_disk, "on a full disk each transaction with ends deletes rows, as few as fit, and once")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

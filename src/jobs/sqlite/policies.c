@@ -46,22 +46,19 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     /* On a full disk what changes must fit in the reserve. */
     int64_t most = store->promote_max < LUMP ? (int64_t)store->promote_max : LUMP;
     int64_t ignored;
-    bool has_more = false;
     bool is_wrong = weiri_sql_find(writer, WEIRI_SQL_BAD_LUMP, WEIRI_VALUES(most, tube), &ignored);
     weiri_sql_fail(writer, is_wrong ? SQLITE_CORRUPT : SQLITE_OK);
     if (policy->archive_count > 0) {
         weiri_sql_run(writer, WEIRI_SQL_END_SURPLUS,
                       WEIRI_VALUES(tube, (int64_t)policy->archive_count, most));
-        has_more = sqlite3_changes(writer->db) == most;
     }
     weiri_sql_run(writer, WEIRI_SQL_END_OLD,
                   WEIRI_VALUES(tube, weiri_archive_until(policy, now.wall_ns), most));
-    has_more = has_more || sqlite3_changes(writer->db) == most;
     weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_BODIES, WEIRI_VALUES(most));
     weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_ATTEMPTS, WEIRI_VALUES(most));
     weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP, WEIRI_VALUES(most));
     store->has_trimmed = true;
-    return has_more;
+    return sqlite3_changes(writer->db) == most;
 }
 
 void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *request)

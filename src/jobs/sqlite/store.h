@@ -154,7 +154,7 @@ struct weiri_edit_request {
     /* Results. */
     bool is_known;           /* there is what has the name */
     int64_t job;             /* of a run of a schedule */
-    bool has_more;           /* archived jobs may be left that the policy does not keep */
+    bool has_more;           /* rows may be left of jobs that the policy does not keep */
     enum weir_status status; /* whether the change was refused */
     struct weir_error error; /* why */
 };
