@@ -2,9 +2,12 @@
  * SPDX-License-Identifier: MIT */
 /* Jobs that have ended: stubs, which nobody finds, and how rows leave. */
 #include <inttypes.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "jobs/sqlite/row.h"
 #include "support/changes.h"
+#include "support/faulty_vfs.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -224,4 +227,63 @@ TEST(full_disk, "on a full disk each transaction with ends deletes rows, as few 
     CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 6);
     store->is_full = false;
     weir_broker_close(broker);
+}
+
+/* Cuts the archive of t in a process that is killed at its nth write or sync. False: it ended. */
+static bool cut_killed_at(int nth)
+{
+    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER, .archive_count = 10};
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        fault_arm(FAULT_WRITE | FAULT_SYNC | FAULT_TRUNCATE, nth, false, SQLITE_IOERR);
+        fault.is_deadly = true;
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+        _exit(0);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+TEST(killed, "of a lump that a kill ends all rows have left, with all that is theirs, or none")
+{
+    enum {
+        JOBS = 60
+    };
+    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    uint64_t put = 0;
+    int all = 0;
+    int none = 0;
+    bool was_killed = true;
+    fault_install();
+    for (int nth = 0; was_killed; nth++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+        while (query(broker, "SELECT count(*) FROM jobs WHERE state = 5") < JOBS) {
+            CHECK_INT(jobs_put(broker, "t", "x", NULL), >, 0);
+            finish(broker, put++ % 2 == 0);
+        }
+        weir_broker_close(broker);
+        was_killed = cut_killed_at(nth);
+        broker = jobs_store_open("jobs.db", &wall);
+        int64_t rows = query(broker, "SELECT count(*) FROM jobs");
+        CHECK(rows == JOBS || rows == 10);
+        CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE state = 5"), ==, rows);
+        CHECK_INT(query(broker, "SELECT count(*) FROM attempts WHERE job NOT IN "
+                                "(SELECT id FROM jobs)"),
+                  ==, 0);
+        CHECK_INT(query(broker, "SELECT count(*) FROM pragma_integrity_check "
+                                "WHERE integrity_check = 'ok'"),
+                  ==, 1);
+        CHECK_INT(jobs_counts(broker, "t").put, ==, put);
+        CHECK_INT(jobs_counts(broker, "t").done, ==, put);
+        all += rows == 10;
+        none += rows == JOBS;
+        weir_broker_close(broker);
+    }
+    CHECK_INT(all, >, 1);
+    CHECK_INT(none, >, 3);
 }
