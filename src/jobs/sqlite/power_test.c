@@ -213,8 +213,15 @@ static void work(weir_broker *broker, weir_broker *other, int rounds)
     static const enum weiri_job_event outcomes[] = {WEIRI_JOB_DONE, WEIRI_JOB_RELEASE,
                                                     WEIRI_JOB_BURY, WEIRI_JOB_DONE};
     struct weiri_store *store = broker->store;
+    sqlite3 *reader;
+    CHECK_INT(sqlite3_open("jobs.db", &reader), ==, SQLITE_OK);
     for (int i = 0; i < rounds; i++) {
         store->checkpoint_pages = i % 4 == 0 ? 6 : 60;
+        /* A checkpoint stops at what a reader still needs. */
+        const char *sql = i % 6 == 2   ? "BEGIN; SELECT count(*) FROM jobs"
+                          : i % 6 == 5 ? "COMMIT"
+                                       : "";
+        CHECK_INT(sqlite3_exec(reader, sql, NULL, NULL, NULL), ==, SQLITE_OK);
         put(broker, 1 + (size_t)i % 3);
         run_one(broker, "t", outcomes[i % 4]);
         move_again(broker, other);
@@ -230,6 +237,7 @@ static void work(weir_broker *broker, weir_broker *other, int rounds)
             (void)add(EVENT_FIRED, fired(broker));
         }
     }
+    CHECK_INT(sqlite3_close(reader), ==, SQLITE_OK);
 }
 
 /* --- the cut --- */
@@ -417,9 +425,9 @@ static void remove_cut(void)
     }
 }
 
-TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
+/* Records a run, from a store of before with a schedule and no log. */
+static void record_run(struct image *base)
 {
-    struct image base[2] = {{.size = 0}, {.size = 0}};
     struct weir_job_schedule_options options = {0};
     options.name = "s";
     options.tube = "fired";
@@ -431,9 +439,7 @@ TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a boot");
     CHECK_STATUS(weir_broker_schedule_put(broker, &options, NULL), WEIR_OK);
     weir_broker_close(broker);
-    load(&base[0], "jobs.db");
-    base[1].bytes = malloc(1);
-    CHECK(base[1].bytes != NULL);
+    load(base, "jobs.db");
     lock_fd = open("jobs.db.lock", O_RDONLY | O_CLOEXEC);
     CHECK(lock_fd >= 0);
     fault.watch = record;
@@ -443,23 +449,65 @@ TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
     fault.watch = NULL;
     weir_broker_close(other);
     weir_broker_close(broker);
-    CHECK_INT(event_count, >, 500);
-    for (uint64_t i = test_scaled(300); i > 0; i--) {
-        /* Often near the start, where there is no log yet. */
-        uint64_t most = test_random_below(3) == 0 ? 30 : (uint64_t)event_count;
-        int cut = (int)test_random_below(most + 1);
-        enum fate fate = (enum fate)test_random_below(3);
-        remove_cut();
-        make_file(&base[0], false, cut, fate, "cut/jobs.db");
-        make_file(&base[1], true, cut, fate, "cut/jobs.db-wal");
-        make_lock_file(cut);
-        judge(cut);
-    }
     (void)close(lock_fd);
+    CHECK_INT(event_count, >, 500);
+}
+
+static void forget_run(struct image *base)
+{
     for (int i = 0; i < event_count; i++) {
         free(events[i].bytes);
     }
     free(events);
-    free(base[0].bytes);
-    free(base[1].bytes);
+    free(base->bytes);
+}
+
+/* A moment of the run, often near the start, where there is no log yet. */
+static int random_cut(void)
+{
+    uint64_t most = test_random_below(3) == 0 ? 30 : (uint64_t)event_count;
+    return (int)test_random_below(most + 1);
+}
+
+TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
+{
+    struct image base = {.size = 0};
+    const struct image none = {.bytes = (unsigned char[1]){0}};
+    record_run(&base);
+    for (uint64_t i = test_scaled(300); i > 0; i--) {
+        int cut = random_cut();
+        enum fate fate = (enum fate)test_random_below(3);
+        remove_cut();
+        make_file(&base, false, cut, fate, "cut/jobs.db");
+        make_file(&none, true, cut, fate, "cut/jobs.db-wal");
+        make_lock_file(cut);
+        judge(cut);
+    }
+    forget_run(&base);
+}
+
+TEST(log_lost, "a store whose log was taken from it after a crash is refused, or has all")
+{
+    struct image base = {.size = 0};
+    uint64_t refused = 0;
+    uint64_t steps = test_scaled(200);
+    record_run(&base);
+    for (uint64_t i = 0; i < steps; i++) {
+        int cut = random_cut();
+        weir_broker *broker;
+        remove_cut();
+        make_file(&base, false, cut, FATE_ALL, "cut/jobs.db");
+        make_lock_file(cut);
+        enum weir_status status =
+            jobs_store_try_open("cut/jobs.db", &clocks.wall, 0, &broker, NULL);
+        if (status == WEIR_OK) {
+            weir_broker_close(broker);
+            make_lock_file(cut);
+            judge(cut);
+        }
+        refused += status != WEIR_OK;
+    }
+    CHECK_INT(refused, >, 0);
+    CHECK_INT(refused, <, steps); /* else nothing was judged */
+    forget_run(&base);
 }
