@@ -79,7 +79,7 @@ struct log_facts {
     bool is_there;  /* it has at least one frame */
     bool has_stamp; /* one of its frames is the first page */
     uint32_t first; /* the stamp of the first of these */
-    int64_t frames; /* at most so many */
+    uint32_t last;  /* and of the last that was read */
     unsigned char salt[SALT_SIZE];
 };
 
@@ -104,19 +104,19 @@ static bool is_sum(const uint32_t sums[2], const unsigned char *bytes)
     return sums[0] == read_word(bytes, true) && sums[1] == read_word(bytes + 4, true);
 }
 
-/* Reads the frames up to the first one of page 1. Frames of an earlier use of the log have other
- * salts. A power cut may leave frames that were not flushed in part; they have wrong checksums, and
- * SQLite does not use them either. */
-static void read_frames(int fd, const unsigned char *header, struct log_facts *facts)
+/* Reads the frames up to the first one of page 1, or all. Frames of an earlier use of the log have
+ * other salts. A power cut may leave frames that were not flushed in part; they have wrong
+ * checksums, and SQLite does not use them either. */
+static void read_frames(int fd, const unsigned char *header, bool is_whole, struct log_facts *facts)
 {
     static const unsigned char page_1[] = {0, 0, 0, 1};
     bool is_big = (header[LOG_MAGIC_END] & 1) != 0;
     uint32_t sums[2] = {0, 0};
     add_bytes(sums, header, LOG_CHECKSUM, is_big);
     bool is_sound = is_sum(sums, header + LOG_CHECKSUM);
-    for (int64_t i = 0; i < facts->frames && is_sound && !facts->has_stamp; i++) {
+    for (off_t offset = LOG_HEADER_SIZE; is_sound && (is_whole || !facts->has_stamp);
+         offset += FRAME_SIZE) {
         unsigned char frame[FRAME_SIZE];
-        off_t offset = LOG_HEADER_SIZE + i * FRAME_SIZE;
         if (pread(fd, frame, sizeof(frame), offset) != (ssize_t)sizeof(frame)) {
             return;
         }
@@ -125,14 +125,15 @@ static void read_frames(int fd, const unsigned char *header, struct log_facts *f
         is_sound = memcmp(frame + FRAME_SALT, header + LOG_SALT, SALT_SIZE) == 0 &&
                    is_sum(sums, frame + FRAME_CHECKSUM);
         if (is_sound && memcmp(frame, page_1, sizeof(page_1)) == 0) {
-            facts->has_stamp = true;
-            facts->first = (uint32_t)weiri_schema_stamp_of(
+            facts->last = (uint32_t)weiri_schema_stamp_of(
                 weiri_schema_header_user_version(frame + FRAME_HEADER_SIZE));
+            facts->first = facts->has_stamp ? facts->first : facts->last;
+            facts->has_stamp = true;
         }
     }
 }
 
-static void read_log(const char *path, struct log_facts *ret_facts)
+static void read_log(const char *path, bool is_whole, struct log_facts *ret_facts)
 {
     char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
     (void)snprintf(name, sizeof(name), "%s-wal", path);
@@ -148,8 +149,7 @@ static void read_log(const char *path, struct log_facts *ret_facts)
         pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
         ret_facts->is_there = true;
         memcpy(ret_facts->salt, header + LOG_SALT, SALT_SIZE);
-        ret_facts->frames = (facts.st_size - LOG_HEADER_SIZE) / FRAME_SIZE;
-        read_frames(fd, header, ret_facts);
+        read_frames(fd, header, is_whole, ret_facts);
     }
     (void)close(fd);
 }
@@ -163,10 +163,13 @@ enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir
     }
     uint32_t stamp = (uint32_t)weiri_schema_stamp_of(user_version);
     struct log_facts log;
-    read_log(path, &log);
-    /* Checkpoints may have copied some of the log's stamps, all, or none; each is in a frame. */
+    read_log(path, false, &log);
+    /* Checkpoints may have copied some of the log's stamps, all, or none. */
     int ahead = distance((log.first - 1) & (STAMPS - 1), stamp);
-    if (log.has_stamp && (ahead < 0 || ahead > log.frames)) {
+    if (ahead > 1) { /* by a checkpoint that a reader held up, or the log is an old one */
+        read_log(path, true, &log);
+    }
+    if (log.has_stamp && (ahead < 0 || (ahead > 1 && distance(log.last, stamp) > 0))) {
         return weiri_fail(
             ret_error, WEIR_ECORRUPT,
             "the log %s-wal belongs to another store, or to another time of this one: "
@@ -200,7 +203,7 @@ enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
     uint32_t frames;
     memcpy(&frames, index + INDEX_FRAMES, sizeof(frames));
     struct log_facts log;
-    read_log(store->path, &log);
+    read_log(store->path, false, &log);
     /* Without frames the index may have the salt of the log's next use. */
     return frames == 0 || (log.is_there && memcmp(index + INDEX_SALT, log.salt, SALT_SIZE) == 0)
                ? WEIR_OK

@@ -121,6 +121,23 @@ TEST(of_another_time, "a backup beside a log that is newer or older than it is r
     expect_jobs(14);
 }
 
+TEST(of_earlier_checkpoints, "a long log is refused beside the store that was checkpointed since")
+{
+    make_store("jobs.db");
+    put_and_die("jobs.db", 100, 4000);
+    copy("jobs.db-wal", "old-log");
+    expect_jobs(101);
+    for (int i = 0; i < 3; i++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        (void)jobs_put(broker, "t", "x", NULL);
+        weir_broker_close(broker);
+    }
+    copy("old-log", "jobs.db-wal");
+    expect_refusal("another time of this one");
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    expect_jobs(104);
+}
+
 TEST(shrunk, "a copy from before a shrink is refused beside the log after it")
 {
     make_store("jobs.db");
