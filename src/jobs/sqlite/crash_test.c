@@ -92,6 +92,7 @@ static void work(struct ledger *ledger, int rounds)
         weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
         struct weiri_store *store = broker->store;
         store->checkpoint_pages = i % 2 == 0 ? 8 : 4000; /* checkpoints among the commits too */
+        store->checkpoint_at = store->checkpoint_pages;
         for (size_t k = 0; k < sizeof(events) / sizeof(events[0]); k++) {
             put_some(ledger, broker, 1 + k % BATCH);
             struct weiri_reservation *job = jobs_reserve_one(broker, "t");
