@@ -76,6 +76,7 @@ static void fail_each(unsigned kinds, int code)
         struct weiri_store *store = broker->store;
         store->checkpoint_pages = 6;
         store->checkpoint_at = 6;
+        store->checkpoint_at = 6;
         fault_arm(kinds, nth, false, code);
         enum weir_status statuses[PUTS];
         int failures = put_all(broker, statuses);
