@@ -264,14 +264,25 @@ static inline uint64_t stored_running(const struct backend *backend, int tube, c
     return running;
 }
 
+/* The run time of the tube's last ready job of a priority, but for suspects; 0: there is none. */
+static inline int64_t stored_last(const struct backend *backend, int64_t tube, int32_t priority)
+{
+    int64_t last = 0;
+    for (int i = 0; i < JOBS; i++) {
+        const struct weiri_job_row *row = &backend->jobs[i].row;
+        bool is_one = backend->jobs[i].is_there && row->tube == tube && row->priority == priority &&
+                      row->facts.state == WEIR_JOB_READY && row->facts.lost < 2;
+        last = is_one && row->facts.run_at_ns > last ? row->facts.run_at_ns : last;
+    }
+    return last;
+}
+
 /* What the tube's indexes have. */
 static inline struct weiri_firsts stored_firsts(const struct backend *backend, int tube)
 {
     const int64_t *counts = backend->tubes[tube].counts;
     struct weiri_firsts firsts = {
-        .has_delayed = counts[WEIR_JOB_DELAYED] != 0,
-        .has_ready = counts[WEIR_JOB_READY] != 0,
-        .has_reserved = counts[WEIR_JOB_RESERVED] != 0,
+        .finds_ready = counts[WEIR_JOB_READY] != 0,
         .delayed_ns = WEIR_FOREVER,
         .lease_ns = WEIR_FOREVER,
         .firing_ns = WEIR_FOREVER,

@@ -87,15 +87,12 @@ static void do_kick(void)
     struct weiri_effects effects;
     uint32_t states =
         (takes_buried ? 1U << WEIR_JOB_BURIED : 0) | (takes_delayed ? 1U << WEIR_JOB_DELAYED : 0);
+    record_of(row.tube)->last_ns = stored_last(&world.backend, row.tube, row.priority);
     enum weiri_write what = weiri_decide_kick(&row, takes_delayed ? states : 0, slot,
                                               record_of(row.tube), world.backend.now, &effects);
     (void)write(job, &row, what, &effects, NULL);
     struct ref_job *expected = ref_find(&world.reference, job->row.number);
     CHECK(expected != NULL);
-    if (what == WEIRI_UPDATE && effects.from == WEIR_JOB_DELAYED && effects.to == WEIR_JOB_READY &&
-        row.facts.run_at_ns > record_of(row.tube)->last_ns) {
-        record_of(row.tube)->last_ns = row.facts.run_at_ns;
-    }
     world.seen[KICKED] += what == WEIRI_UPDATE && effects.from == WEIR_JOB_BURIED;
     world.seen[HASTENED] += what == WEIRI_UPDATE && effects.from == WEIR_JOB_DELAYED;
     CHECK_STATUS(effects.status,

@@ -131,8 +131,7 @@ static void sleep_until_next(int tube, int64_t left_ns)
     bool is_empty = false;
     firsts.firing_ns = first_firing(tube);
     firsts.suspect_in_ns = left_ns;
-    CHECK_STATUS(weiri_next_look(&firsts, record_of(tube), world.backend.now, &in_ns, &is_empty),
-                 WEIR_OK);
+    weiri_next_look(&firsts, record_of(tube), world.backend.now, &in_ns, &is_empty);
     int64_t next = weiri_time_earlier(first_firing(tube), ref_next(&world.reference, tube, true));
     if (left_ns > 0) {
         next = weiri_time_earlier(next, world.reference.wall + left_ns);

@@ -42,11 +42,9 @@ static int64_t put_one(const struct ref_put *asked)
     struct weiri_tube_record *tube = record_of(asked->tube);
     struct weiri_effects effects;
     int64_t when_ns = weiri_put_when(&put, weiri_said_ns(put.since_ns, now.wall_ns, now.lease_ns));
+    tube->last_ns = stored_last(&world.backend, asked->tube, asked->priority);
     enum weiri_write what = weiri_decide_put(&row, &put, when_ns, tube, now, &effects);
     int64_t number = write(job, &row, what, &effects, asked);
-    if (what != WEIRI_NOTHING && asked->at_once && asked->run_at > tube->last_ns) {
-        tube->last_ns = asked->run_at;
-    }
     int64_t expected = 0;
     CHECK_STATUS(effects.status, ref_put(&world.reference, asked, &expected));
     CHECK_INT(number, ==, expected);

@@ -66,7 +66,6 @@ struct ref_mark {
 struct ref_tube {
     struct weir_tube_policy policy;
     int64_t paused_until; /* 0: it is not */
-    int64_t last;         /* latest run time of what was put to run at once */
     int64_t put, done, retried, expired, buried_late, dropped_late;
 };
 
@@ -86,6 +85,19 @@ struct ref_put {
     int64_t run_at, ttr, key_ns, body;
     bool at_once;
 };
+
+/* The run time of the last ready job of a priority, but for suspects; 0: there is none. */
+static inline int64_t ref_last(const struct reference *world, int tube, int32_t priority)
+{
+    int64_t last = 0;
+    for (int i = 0; i < JOBS; i++) {
+        const struct ref_job *job = &world->jobs[i];
+        bool is_one = job->number != 0 && job->tube == tube && job->priority == priority &&
+                      job->state == WEIR_JOB_READY && job->lost < 2;
+        last = is_one && job->run_at > last ? job->run_at : last;
+    }
+    return last;
+}
 
 static inline struct ref_job *ref_find(struct reference *world, int64_t number)
 {

@@ -13,14 +13,8 @@
  * after the wall clock was set back. */
 static inline int64_t ref_turn(const struct reference *world, const struct ref_put *put)
 {
-    int64_t last = world->tubes[put->tube].last;
+    int64_t last = ref_last(world, put->tube, put->priority);
     return put->at_once && put->run_at < last ? last : put->run_at;
-}
-
-static inline void ref_take_turn(struct reference *world, const struct ref_put *put)
-{
-    int64_t *last = &world->tubes[put->tube].last;
-    *last = put->at_once ? ref_turn(world, put) : *last;
 }
 
 static inline void ref_place(struct reference *world, struct ref_job *job,
@@ -28,7 +22,6 @@ static inline void ref_place(struct reference *world, struct ref_job *job,
 {
     ref_wait(world, job, ref_turn(world, put));
     job->state = put->at_once ? WEIR_JOB_READY : job->state;
-    ref_take_turn(world, put);
 }
 
 static inline int64_t ref_add(struct reference *world, const struct ref_put *put)
@@ -79,7 +72,6 @@ static inline void ref_follow(struct reference *world, struct ref_job *job,
     bool is_later = job->runs_again && job->again_at < run_at;
     if (put->mode == WEIR_DUPLICATE_KEEP && job->runs_again) { /* what was put before is kept */
         job->again_at = is_later ? job->again_at : run_at;
-        ref_take_turn(world, put);
         return;
     }
     is_later = is_later && put->mode == WEIR_DUPLICATE_AGAIN;
@@ -88,7 +80,6 @@ static inline void ref_follow(struct reference *world, struct ref_job *job,
     job->again_put_id = put->put_id;
     job->runs_again = true;
     job->body = put->body;
-    ref_take_turn(world, put);
 }
 
 /* A delayed job has the earlier of both run times, and runs at once where one of them says so. */

@@ -216,15 +216,6 @@ static void do_reopen(void)
     world.seen[REOPENED]++;
 }
 
-/* The order of puts to run at once is forgotten where no job is ready. */
-static void forget_last(void)
-{
-    for (int tube = 0; tube < TUBES; tube++) {
-        bool is_any = ref_count(&world.reference, tube, WEIR_JOB_READY) > 0;
-        world.reference.tubes[tube].last = is_any ? world.reference.tubes[tube].last : 0;
-    }
-}
-
 static void step(void)
 {
     static void (*const steps[])(void) = {
@@ -263,7 +254,6 @@ TEST(random_operations, "a store is as a naive reference has it, after every one
     }
     uint64_t steps = test_scaled(8000);
     for (uint64_t i = 0; i < steps; i++) {
-        forget_last();
         step();
         compare(i % 8 == 0);
     }

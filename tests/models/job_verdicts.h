@@ -207,15 +207,13 @@ static inline enum weir_status ref_kick(struct reference *world, struct ref_job 
         return WEIR_OK;
     }
     if (job->state == WEIR_JOB_DELAYED && takes_delayed) {
-        int64_t last = world->tubes[job->tube].last;
+        int64_t last = ref_last(world, job->tube, job->priority);
         int64_t turn = last > world->wall ? last : world->wall;
         bool is_at_once = slot <= world->wall;
         int64_t run_at = is_at_once ? turn : slot;
         run_at = run_at < job->run_at ? run_at : job->run_at;
         ref_wait(world, job, run_at);
         job->state = is_at_once ? WEIR_JOB_READY : job->state;
-        world->tubes[job->tube].last =
-            job->state == WEIR_JOB_READY && run_at > last ? run_at : last;
         return WEIR_OK;
     }
     return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;

@@ -50,7 +50,7 @@ struct weiri_job_row {
 
 /* What the decisions need of a tube. Zero is a new one. */
 struct weiri_tube_record {
-    int64_t last_ns;         /* the latest run time of a job that was put to run at once */
+    int64_t last_ns;         /* the run time of the last ready job of the priority at hand */
     int64_t paused_until_ns; /* 0: it is not paused */
     struct weir_tube_policy policy;
 };
@@ -256,26 +256,21 @@ bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_
 
 /* What a tube has after a look that took all that it could. */
 struct weiri_firsts {
-    bool has_delayed; /* as the tube counts them */
-    bool has_ready;
-    bool has_reserved;
     /* The first of each in its order; WEIR_FOREVER: none. */
     int64_t delayed_ns;
     int64_t lease_ns;
     int64_t firing_ns;
     bool finds_delayed; /* there is a first one */
+    bool finds_ready;   /* a pause, a full group or a suspect that waits leaves it */
     bool finds_reserved;
     int64_t suspect_in_ns; /* a suspect is left, and may begin then; 0: none is left */
 };
 
 /* In how long to look next (WEIR_FOREVER: nothing is known to come), and whether the
- * tube is empty. Leases count in their own time. WEIR_ECORRUPT: the order lacks jobs that are
- * counted, or has ones that are not. Ready ones may be left where the tube is paused, where its
- * policy limits groups and some jobs run, and where a suspect waits: for a minute at most, since
- * who has the others may not tell of their end. */
-enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
-                                 const struct weiri_tube_record *tube, struct weiri_now now,
-                                 int64_t *ret_next_in_ns, bool *ret_is_empty);
+ * tube is empty. Leases count in their own time. Ready ones may be left: where a suspect waits, for
+ * a minute at most, since who has the others may not tell of their end. */
+void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_record *tube,
+                     struct weiri_now now, int64_t *ret_next_in_ns, bool *ret_is_empty);
 
 /* Whether the end of a job also deletes rows of others of its tube that have ended: that of one in
  * 128. Jobs that are put into tubes in turn have numbers of one remainder in each, so that the

@@ -68,17 +68,10 @@ static int64_t time_until(int64_t time_ns, int64_t now_ns)
     return time_ns == WEIR_FOREVER ? time_ns : weiri_time_since(now_ns, time_ns);
 }
 
-enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
-                                 const struct weiri_tube_record *tube, struct weiri_now now,
-                                 int64_t *ret_next_in_ns, bool *ret_is_empty)
+void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_record *tube,
+                     struct weiri_now now, int64_t *ret_next_in_ns, bool *ret_is_empty)
 {
     bool is_paused = tube->paused_until_ns > now.wall_ns;
-    bool may_leave = is_paused || firsts->suspect_in_ns > 0 ||
-                     (tube->policy.group_limit > 0 && firsts->has_reserved);
-    if ((firsts->has_ready && !may_leave) || firsts->has_delayed != firsts->finds_delayed ||
-        firsts->has_reserved != firsts->finds_reserved) {
-        return WEIR_ECORRUPT;
-    }
     int64_t delayed_ns = firsts->finds_delayed ? firsts->delayed_ns : WEIR_FOREVER;
     int64_t lease_in_ns =
         firsts->finds_reserved ? time_until(firsts->lease_ns, now.lease_ns) : WEIR_FOREVER;
@@ -87,8 +80,7 @@ enum weir_status weiri_next_look(const struct weiri_firsts *firsts,
     int64_t first_ns = weiri_time_earlier(delayed_ns, firsts->firing_ns);
     first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
     *ret_next_in_ns = weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);
-    *ret_is_empty = !firsts->has_delayed && !firsts->has_ready && !firsts->has_reserved;
-    return WEIR_OK;
+    *ret_is_empty = !firsts->finds_delayed && !firsts->finds_ready && !firsts->finds_reserved;
 }
 
 bool weiri_end_trims(int64_t number)

@@ -74,16 +74,13 @@ static enum weir_status kick_one(struct weiri_store *store, uint32_t states, int
                                  struct weiri_tally *tally, struct weiri_job_row *row,
                                  struct weiri_now now)
 {
-    struct weiri_tube_record record = {.last_ns = tally->last_ns};
+    struct weiri_tube_record record = {.last_ns = 0};
     struct weiri_effects effects;
-    bool is_at_once = row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns;
-    if (is_at_once && (tally->tube != row->tube || tally->last_ns == 0)) {
-        weiri_tube_read(&store->writer, row->tube, &record);
+    if (row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns) {
+        record.last_ns = weiri_tube_last(store, row->tube, row->priority);
     }
     enum weiri_write write = weiri_decide_kick(row, states, slot_ns, &record, now, &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
-    bool is_last = is_at_once && write == WEIRI_UPDATE && row->facts.run_at_ns > record.last_ns;
-    tally->last_ns = is_last ? row->facts.run_at_ns : tally->last_ns;
     return effects.status;
 }
 

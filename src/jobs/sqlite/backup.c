@@ -39,8 +39,8 @@ static void make_own(struct weiri_connection *copy)
 {
     char sql[256];
     (void)snprintf(sql, sizeof(sql),
-                   "BEGIN IMMEDIATE; UPDATE marks SET name = random() & 0x7fffffffffffffff "
-                   "WHERE id = 2; UPDATE jobs NOT INDEXED SET lease = 0 "
+                   "BEGIN IMMEDIATE; UPDATE meta SET store = random() & 0x7fffffffffffffff; "
+                   "UPDATE jobs NOT INDEXED SET lease = 0 "
                    "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     weiri_sql_exec(copy, sql);

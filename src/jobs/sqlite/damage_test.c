@@ -209,15 +209,6 @@ TEST(repaired, "a repair whose first try met damaged indexes succeeds, and says 
     }
 }
 
-TEST(counts, "counts that do not fit the jobs are counted again")
-{
-    make_store();
-    sqlite3 *db = open_file();
-    run(db, "UPDATE tubes SET ready = ready + 7, delayed = 3, buried = 0");
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    expect_repair();
-}
-
 static int keep_reason(const struct weir_job *job, void *arg)
 {
     (void)snprintf(arg, WEIR_REASON_SIZE, "%s: %s", job->id, job->reason);

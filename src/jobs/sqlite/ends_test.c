@@ -287,3 +287,33 @@ TEST(killed, "of a lump that a kill ends all rows have left, with all that is th
     CHECK_INT(all, >, 1);
     CHECK_INT(none, >, 3);
 }
+
+TEST(totals,
+     "totals and ids are the same before and after rows leave, and a move of tube takes its "
+     "put with it")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    char id[32];
+    const char *const ids[] = {id};
+    enum weir_status status;
+    const struct weiri_change refile = {
+        .event = WEIRI_JOB_REMOVE, .ids = ids, .count = 1, .statuses = &status, .tube = "u"};
+    int64_t last = 0;
+    for (int i = 0; i < 400; i++) {
+        last = jobs_put(broker, "t", "x", NULL);
+        CHECK_INT(last, ==, i + 1);
+        finish(broker, 0);
+        struct weir_tube_counts counts = jobs_counts(broker, "t");
+        CHECK_INT(counts.put, ==, i + 1);
+        CHECK_INT(counts.done, ==, i + 1);
+    }
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), <, 400);
+    (void)snprintf(id, sizeof(id), "%" PRId64, jobs_put(broker, "t", "x", NULL));
+    CHECK_STATUS(weiri_store_change(broker->store, &refile, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").put, ==, 401);
+    CHECK_INT(jobs_counts(broker, "u").put, ==, 0);
+    CHECK_INT(query(broker, "DELETE FROM jobs WHERE id = 401 RETURNING id"), ==, 401);
+    CHECK_INT(jobs_counts(broker, "u").put, ==, 0); /* though its row says one less */
+    weir_broker_close(broker);
+}

@@ -61,30 +61,49 @@ static bool promote(struct weiri_store *store, struct weiri_tally *tally, int64_
     return total >= store->promote_max;
 }
 
+static int give_up(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
+/* An index that has lost entries looks like one of a tube without such jobs. So a look that finds
+ * less than is wanted counts all rows, at its first time in a process and once a minute. It holds
+ * up all writers, so that it is given up behind some 5,000, after a millisecond or so. */
+static void take_census(struct weiri_store *store, const struct weiri_exchange *exchange)
+{
+    struct weiri_connection *writer = &store->writer;
+    int64_t missing;
+    int64_t now_ns = weiri_monotonic_now();
+    if (exchange->settlements != NULL || writer->code != SQLITE_OK || now_ns < store->census_ns) {
+        return;
+    }
+    store->census_ns = weiri_time_add(now_ns, WEIR_SECONDS(60));
+    sqlite3_progress_handler(writer->db, 30000, give_up, NULL);
+    weiri_sql_find(writer, WEIRI_SQL_CENSUS, NULL, &missing);
+    sqlite3_progress_handler(writer->db, 0, NULL, NULL);
+    if (writer->code == SQLITE_INTERRUPT) {
+        (void)weiri_sql_forget(writer);
+    }
+    weiri_sql_fail(writer, missing == 0 ? SQLITE_OK : SQLITE_CORRUPT);
+}
+
 /* Finds when the next job may be reserved, and whether the tube is empty. */
 static void find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
                            const struct weiri_tube_record *record, int64_t suspect_in_ns)
 {
     struct weiri_connection *writer = &store->writer;
     struct weiri_firsts firsts = {.suspect_in_ns = suspect_in_ns};
-    sqlite3_stmt *statement;
-    if (!weiri_sql_first(writer, WEIRI_SQL_BUSY, WEIRI_VALUES(tube), &statement)) {
-        weiri_sql_fail(writer, SQLITE_CORRUPT);
-        return;
-    }
-    firsts.has_delayed = sqlite3_column_int64(statement, 0) != 0;
-    firsts.has_ready = sqlite3_column_int64(statement, 1) != 0;
-    firsts.has_reserved = sqlite3_column_int64(statement, 2) != 0;
-    weiri_sql_leave(statement);
+    int64_t ignored;
+    firsts.finds_ready = weiri_sql_find(writer, WEIRI_SQL_HAS_READY, WEIRI_VALUES(tube), &ignored);
     firsts.firing_ns = weiri_schedules_next(store, tube);
     firsts.finds_delayed =
         weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube), &firsts.delayed_ns);
     firsts.finds_reserved =
         weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
-    if (weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
-                        &exchange->is_empty) != WEIR_OK) {
-        weiri_sql_fail(writer, SQLITE_CORRUPT);
-    }
+    weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
+                    &exchange->is_empty);
+    take_census(store, exchange);
     exchange->looked_ns = weiri_monotonic_now();
 }
 

@@ -35,7 +35,7 @@ struct page {
 
 static unsigned bits_of(enum weir_job_state state)
 {
-    return state == 0                   ? ~(3U << WEIR_JOB_ARCHIVED) /* nor stubs */
+    return state == 0                   ? 30U /* 1 to 4 */
            : state == WEIRI_JOB_WAITING ? 1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY
                                         : 1U << state;
 }
@@ -70,21 +70,22 @@ static void read_page(struct weiri_reading *reading, void *arg)
     int64_t tube = 0; /* all */
     bool is_known = filter->tube == NULL || weiri_tube_find(reader, filter->tube, &tube);
     if (page->last < 0) {
-        weiri_sql_find(reader, WEIRI_SQL_LAST_JOB, NULL, &page->last);
+        weiri_sql_find(reader, WEIRI_SQL_LAST_PUT, NULL, &page->last);
     }
     page->until = page->until < page->last && is_known ? page->until : page->last;
     if (!is_known) {
         return;
     }
-    /* One that is due, and so is ready, may be stored as delayed still. */
-    unsigned due = (page->states >> WEIR_JOB_READY & 1U) << WEIR_JOB_DELAYED;
+    /* One that is due, and so is ready, may be stored as delayed still, or as a suspect. */
+    unsigned is_ready = page->states >> WEIR_JOB_READY & 1U;
+    unsigned stored = page->states | is_ready << WEIR_JOB_DELAYED | is_ready << WEIRI_READY_SUSPECT;
     bool is_buried = tube != 0 && filter->state == WEIR_JOB_BURIED;
     int64_t before_ns = filter->created_before_ns != 0 ? filter->created_before_ns : INT64_MAX;
     sqlite3_stmt *statement;
-    bool is = weiri_sql_first(reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
-                              WEIRI_VALUES(page->after, page->until, tube, page->states | due,
-                                           filter->attempts_min, before_ns),
-                              &statement);
+    bool is = weiri_sql_first(
+        reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
+        WEIRI_VALUES(page->after, page->until, tube, stored, filter->attempts_min, before_ns),
+        &statement);
     for (; is; is = !page->is_full && weiri_sql_next(reader, statement)) {
         struct weiri_reservation *copy =
             weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE);

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Counts of tubes, and jobs as they are. What a transaction finds is copied, and told after it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -16,33 +17,21 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
                       struct weir_tube_counts *ret_counts)
 {
     const char *name = weiri_sql_text(reading->reader, statement, 1);
-    int64_t numbers[9];
-    bool is_sound = true;
-    for (int i = 0; i < 9; i++) {
-        numbers[i] = sqlite3_column_int64(statement, i + 2);
-        is_sound = is_sound && numbers[i] >= 0;
+    struct weir_tube_counts counts = {0};
+    uint64_t *const numbers[] = {&counts.delayed, &counts.ready, &counts.reserved, &counts.buried,
+                                 &counts.put,     &counts.done,  &counts.retried,  &counts.expired};
+    bool is_sound = name != NULL;
+    for (int i = 0; i < 8; i++) {
+        int64_t number = sqlite3_column_int64(statement, i + 3);
+        is_sound = is_sound && number >= 0;
+        *numbers[i] = (uint64_t)number;
     }
-    int64_t due = numbers[8];
+    weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
     int64_t paused_until_ns = sqlite3_column_int64(statement, 0);
-    int64_t due_since_ns = sqlite3_column_int64(statement, 11);
-    int64_t since_ns = sqlite3_column_int64(statement, 12);
-    if (name == NULL || !is_sound || numbers[0] < due) {
-        weiri_sql_fail(reading->reader, name == NULL ? SQLITE_NOMEM : SQLITE_CORRUPT);
-        return;
-    }
-    *ret_counts = (struct weir_tube_counts){
-        .delayed = (uint64_t)(numbers[0] - due),
-        .ready = (uint64_t)(numbers[1] + due),
-        .reserved = (uint64_t)numbers[2],
-        .buried = (uint64_t)numbers[3],
-        .put = (uint64_t)numbers[4],
-        .done = (uint64_t)numbers[5],
-        .retried = (uint64_t)numbers[6],
-        .expired = (uint64_t)numbers[7],
-        .ready_since_ns =
-            due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns,
-        .paused_until_ns = paused_until_ns > reading->now_ns ? paused_until_ns : 0};
-    memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
+    counts.paused_until_ns = paused_until_ns > reading->now_ns ? paused_until_ns : 0;
+    counts.ready_since_ns = sqlite3_column_int64(statement, 2);
+    *ret_counts = counts;
+    (void)snprintf(ret_counts->tube, sizeof(ret_counts->tube), "%s", name == NULL ? "" : name);
 }
 
 /* The tubes of a name; NULL: all. */

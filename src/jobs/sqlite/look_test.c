@@ -256,7 +256,8 @@ TEST(suspects, "ready jobs of both indexes are counted, and told in one order")
         (void)jobs_put(broker, "t", "x", NULL);
         jobs_wall_step(&wall, WEIR_SECONDS(1));
     }
-    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE jobs SET lost = id WHERE id IN (1, 3)", NULL,
+    CHECK_INT(sqlite3_exec(store->writer.db,
+                           "UPDATE jobs SET lost = id + 1, state = 9 WHERE id IN (1, 3)", NULL,
                            NULL, NULL),
               ==, SQLITE_OK);
     struct weir_tube_counts counts = jobs_counts(broker, "t");

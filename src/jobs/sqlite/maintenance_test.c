@@ -72,7 +72,7 @@ static int keep_reason(const struct weir_job *job, void *arg)
     return 0;
 }
 
-TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, counts are right again")
+TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_put_options delayed = {0};
@@ -84,8 +84,7 @@ TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, count
     run("UPDATE jobs SET body = x'00' WHERE id IN (1, 2, 4); "
         "INSERT INTO bodies(id, body) VALUES(77, x'00'); "
         "INSERT INTO keys(tube, key, job, until, again, again_at) VALUES(1, 'k', 88, 0, 0, 0), "
-        "(1, 'l', -88, 0, 0, 0); "
-        "UPDATE tubes SET ready = 0, delayed = 700");
+        "(1, 'l', -88, 0, 0, 0)");
     struct weir_repair_counts counts = repair(broker);
     CHECK_INT(counts.jobs, ==, 4);
     CHECK_INT(counts.damaged, ==, 3);

@@ -15,26 +15,25 @@ void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
 {
     *ret_record = (struct weiri_tube_record){.last_ns = 0};
     sqlite3_stmt *statement;
-    int64_t numbers[7];
+    int64_t numbers[6];
     if (!weiri_sql_first(connection, WEIRI_SQL_TUBE_RECORD, WEIRI_VALUES(tube), &statement)) {
         weiri_sql_fail(connection, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
     bool is_sound = true;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 6; i++) {
         numbers[i] = sqlite3_column_int64(statement, i);
         is_sound = is_sound && numbers[i] >= 0;
     }
     weiri_sql_leave(statement);
-    is_sound = is_sound && numbers[5] <= WEIR_LATE_DROP && numbers[6] <= UINT32_MAX;
+    is_sound = is_sound && numbers[4] <= WEIR_LATE_DROP && numbers[5] <= UINT32_MAX;
     weiri_sql_fail(connection, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
-    *ret_record = (struct weiri_tube_record){.last_ns = numbers[0],
-                                             .paused_until_ns = numbers[1],
-                                             .policy = {.archive_ns = numbers[2],
-                                                        .archive_count = (uint64_t)numbers[3],
-                                                        .late_ns = numbers[4],
-                                                        .late = (uint32_t)numbers[5],
-                                                        .group_limit = (uint32_t)numbers[6]}};
+    *ret_record = (struct weiri_tube_record){.paused_until_ns = numbers[0],
+                                             .policy = {.archive_ns = numbers[1],
+                                                        .archive_count = (uint64_t)numbers[2],
+                                                        .late_ns = numbers[3],
+                                                        .late = (uint32_t)numbers[4],
+                                                        .group_limit = (uint32_t)numbers[5]}};
 }
 
 bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
@@ -43,6 +42,9 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     struct weiri_tube_record record;
     weiri_tube_read(writer, tube, &record);
     const struct weir_tube_policy *policy = &record.policy;
+    static const enum weiri_sql lump[] = {WEIRI_SQL_ADD_LUMP, WEIRI_SQL_RAISE_FLOOR,
+                                          WEIRI_SQL_DELETE_LUMP_BODIES,
+                                          WEIRI_SQL_DELETE_LUMP_ATTEMPTS, WEIRI_SQL_DELETE_LUMP};
     /* On a full disk what changes must fit in the reserve. */
     int64_t most = store->promote_max < LUMP ? (int64_t)store->promote_max : LUMP;
     int64_t ignored;
@@ -54,9 +56,9 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     }
     weiri_sql_run(writer, WEIRI_SQL_END_OLD,
                   WEIRI_VALUES(tube, weiri_archive_until(policy, now.wall_ns), most));
-    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_BODIES, WEIRI_VALUES(most));
-    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP_ATTEMPTS, WEIRI_VALUES(most));
-    weiri_sql_run(writer, WEIRI_SQL_DELETE_LUMP, WEIRI_VALUES(most));
+    for (size_t i = 0; i < sizeof(lump) / sizeof(lump[0]); i++) {
+        weiri_sql_run(writer, lump[i], WEIRI_VALUES(most));
+    }
     store->has_trimmed = true;
     return sqlite3_changes(writer->db) == most;
 }

@@ -192,7 +192,7 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
     sqlite3_stmt *statement;
     CHECK_INT(sqlite3_prepare_v2(
                   store->writer.db,
-                  "SELECT (SELECT count(*) FROM jobs WHERE state < 6) + (SELECT count(*) FROM "
+                  "SELECT (SELECT count(*) FROM jobs WHERE state <> 6) + (SELECT count(*) FROM "
                   "bodies) + (SELECT count(*) FROM attempts)",
                   -1, &statement, NULL),
               ==, SQLITE_OK);

@@ -78,6 +78,7 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
                                   .told = weiri_told(put, bytes)};
     body.checksum = (int64_t)weiri_body_checksum(body.body, body.told);
     struct weiri_effects effects;
+    struct weiri_tube_record record = {.last_ns = 0};
     bool is_at_once = weiri_is_at_once(put);
     int64_t run_at_ns = weiri_put_when(put, request->said_ns);
     if (find_same(store, request, body.checksum, ret_number)) {
@@ -86,14 +87,14 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     if (put->key != NULL) {
         load_older(store, put, &row);
     }
-    if (is_at_once && request->record.last_ns == 0) {
-        weiri_tube_read(&store->writer, request->tube, &request->record);
+    if (is_at_once) {
+        record.last_ns = weiri_tube_last(store, request->tube, put->priority);
     }
     if (store->writer.code != SQLITE_OK) {
         return;
     }
     enum weiri_write write =
-        weiri_decide_put(&row, put, run_at_ns, &request->record, request->now, &effects);
+        weiri_decide_put(&row, put, run_at_ns, &record, request->now, &effects);
     request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
         weiri_row_add(store, &row, &body);
@@ -104,11 +105,6 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     }
     if (effects.key == WEIRI_KEY_TAKE) {
         take_key(store, put->key, &row, request->now);
-    }
-    if (is_at_once && write != WEIRI_NOTHING) {
-        int64_t last_ns = request->record.last_ns;
-        request->record.last_ns = last_ns < run_at_ns ? run_at_ns : last_ns;
-        request->tally.last_ns = request->record.last_ns;
     }
     *ret_number = row.number;
 }
@@ -126,7 +122,6 @@ void weiri_put_run(struct weiri_store *store, void *arg)
     weiri_space_check_put(store);
     request->tube = weiri_tube_add(store, request->put->tube);
     request->tally = (struct weiri_tally){0};
-    request->record = (struct weiri_tube_record){0};
     request->now = weiri_store_times(store);
     if (request->said_ns == 0) {
         request->said_ns =

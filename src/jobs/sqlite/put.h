@@ -19,7 +19,6 @@ struct weiri_put_request {
     const struct weir_body *body;
     struct weiri_tally tally;
     int64_t tube;
-    struct weiri_tube_record record; /* last_ns 0: not asked for yet */
     struct weiri_now now;
 };
 

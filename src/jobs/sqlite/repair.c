@@ -30,15 +30,22 @@ static const char bury[] =
  * on, and can be settled: a sign that flipped in a token is put back. */
 static const char mend[] =
     "UPDATE jobs NOT INDEXED SET attempts = attempts * (attempts >> 32 = 0), "
-    "attempts_max = attempts_max * (attempts_max >> 32 = 0), lost = lost * (lost >> 32 = 0), "
+    "attempts_max = attempts_max * (attempts_max >> 32 = 0), lost = iif(lost >> 32 = 0, lost, 2 * "
+    "(state = 9)), "
+    "state = iif(state = 2 AND lost > 1 AND lost >> 32 = 0, 9, state), "
     "token = iif(token < 0, token & (1 << 62) - 1, token), ttr = iif(ttr > 0, ttr, 60000000000), "
     "progress = iif(progress BETWEEN 0 AND 100, progress, NULL) WHERE token < 0 OR ttr <= 0 OR "
-    "(attempts | attempts_max | lost) >> 32 <> 0 OR progress NOT BETWEEN 0 AND 100";
+    "(attempts | attempts_max | lost) >> 32 <> 0 OR progress NOT BETWEEN 0 AND 100 "
+    "OR (state = 2 AND lost > 1)";
 
-static const char recount[] =
-    "UPDATE tubes SET (delayed, ready, reserved, buried) = "
-    "(SELECT total(state = 1), total(state = 2), total(state = 3), total(state = 4) "
-    "FROM (SELECT state FROM jobs WHERE tube = tubes.id))";
+/* No id is given twice, also where the rows of jobs were lost that others name still. One above the
+ * highest of all (row.c), which would leave none for others, becomes the next one. */
+static const char number[] =
+    "UPDATE jobs NOT INDEXED SET id = (SELECT max(id) FROM jobs WHERE id < 1 << 62) + 1 WHERE id = "
+    "(SELECT max(id) FROM jobs) AND id >= 1 << 62; "
+    "UPDATE meta SET floor = max(floor, (SELECT coalesce(max(id), 0) FROM (SELECT id FROM jobs "
+    "UNION ALL SELECT id FROM bodies UNION ALL SELECT abs(job) FROM keys UNION ALL SELECT job FROM "
+    "attempts UNION ALL SELECT job FROM schedules) WHERE id < 1 << 62))";
 
 static void make_anew(struct weiri_connection *connection)
 {
@@ -59,11 +66,11 @@ void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_da
     } else {
         weiri_sql_exec(connection, "REINDEX");
     }
+    weiri_sql_exec(connection, number);
     weiri_sql_exec(connection, bury);
     *ret_damaged = (uint64_t)sqlite3_changes(connection->db);
     weiri_sql_exec(connection, mend);
     *ret_damaged += (uint64_t)sqlite3_changes(connection->db);
-    weiri_sql_exec(connection, recount);
 }
 
 int weiri_repair_indexes(struct weiri_connection *connection)

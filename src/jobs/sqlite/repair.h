@@ -10,8 +10,10 @@
  * exactly those have that have ended: a job would be lost, or run again. */
 #define WEIRI_HAS_OUTCOME "ifnull(outcome BETWEEN 1 AND 7, 0)"
 #define WEIRI_STATE_UNKNOWN                                                                        \
-    "ifnull(state, 0) NOT BETWEEN 1 AND 6 OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "              \
-    "OR (state < 3 AND verdict IS NOT NULL) OR (state > 4) <> " WEIRI_HAS_OUTCOME
+    "(ifnull(state, 0) NOT BETWEEN 1 AND 6 AND NOT ifnull(state = 9 AND lost > 1, 0)) "            \
+    "OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "                                                   \
+    "OR (ifnull(state, 0) IN (1, 2, 9) AND verdict IS NOT NULL) "                                  \
+    "OR ifnull(state IN (5, 6), 0) <> " WEIRI_HAS_OUTCOME
 
 /* SQL: such a row in words. */
 #define WEIRI_STATE_TEXT                                                                           \

@@ -28,12 +28,20 @@ int64_t weiri_tube_add(struct weiri_store *store, const char *name)
     return sqlite3_last_insert_rowid(store->writer.db);
 }
 
+int64_t weiri_tube_last(struct weiri_store *store, int64_t tube, int32_t priority)
+{
+    int64_t last;
+    weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY, WEIRI_VALUES(tube, priority), &last);
+    return last;
+}
+
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row)
 {
 #define INTEGER(name) sqlite3_column_int64(statement, WEIRI_COLUMN_##name)
 #define IS_THERE(name) (sqlite3_column_type(statement, WEIRI_COLUMN_##name) != SQLITE_NULL)
-    int64_t state = INTEGER(state);
+    bool is_suspect = INTEGER(state) == WEIRI_READY_SUSPECT;
+    int64_t state = is_suspect ? WEIR_JOB_READY : INTEGER(state);
     int64_t attempts = INTEGER(attempts);
     int64_t token = INTEGER(token);
     int64_t lost = INTEGER(lost);
@@ -104,6 +112,8 @@ void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row,
                                body->checksum, is_apart(body), body->body,
                                body->told WEIRI_WORDS_OF_ROW));
     row->number = sqlite3_last_insert_rowid(store->writer.db);
+    /* A bit that flipped in an id would leave none for others. */
+    weiri_sql_fail(&store->writer, row->number >> 62 != 0 ? SQLITE_CORRUPT : SQLITE_OK);
     add_apart(store, row->number, body);
 }
 
@@ -120,8 +130,10 @@ static void save(struct weiri_store *store, const struct weiri_job_row *row,
                  const struct weiri_effects *effects, struct weiri_now now)
 {
     const struct weiri_job_facts *facts = &row->facts;
+    bool is_suspect = facts->state == WEIR_JOB_READY && weiri_is_suspect(facts);
+    int64_t state = is_suspect ? WEIRI_READY_SUSPECT : (int64_t)facts->state;
     weiri_sql_run(&store->writer, WEIRI_SQL_SAVE,
-                  WEIRI_VALUES(row->number, facts->state, facts->run_at_ns, facts->attempts,
+                  WEIRI_VALUES(row->number, state, facts->run_at_ns, facts->attempts,
                                facts->lease_ns, (int64_t)facts->token, row->owner,
                                weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
                                row->started_ns, row->progress, facts->verdict, facts->attempts_max,
@@ -159,10 +171,17 @@ static int64_t earlier(int64_t a, int64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
+static bool may_run(enum weir_job_state state)
+{
+    return state >= WEIR_JOB_DELAYED && state <= WEIR_JOB_RESERVED;
+}
+
 static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects)
 {
-    tally->put += effects->put;
-    tally->done += effects->done;
+    tally->has_left = tally->has_left || (may_run(effects->from) && !may_run(effects->to));
+    /* The row of a job that goes on after it was done is there once. */
+    tally->put += effects->put && effects->done;
+    tally->done += effects->put && effects->done;
     tally->retried += effects->retried;
     tally->expired += effects->expired;
     tally->late_buried += effects->is_late && effects->to == WEIR_JOB_BURIED;
@@ -193,8 +212,6 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         return;
     }
     turn_to(store, tally, row->tube);
-    tally->counts[effects->from]--;
-    tally->counts[effects->to]++;
     add_up(tally, effects);
     if (effects->tells_holder) {
         weiri_write_tell_holders(store);
@@ -257,8 +274,9 @@ void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struc
     }
     turn_to(store, from, old);
     turn_to(store, to, tube);
-    from->counts[effects.from]--;
-    to->counts[effects.to]++;
+    from->put++;
+    from->has_left = from->has_left || may_run(effects.from);
+    to->put--;
     add_up(to, &effects);
 }
 
@@ -327,27 +345,12 @@ static bool concerns_waiters(struct weiri_store *store, const struct weiri_tally
             tally->delayed_ns <= first);
 }
 
-static bool has_changes(const struct weiri_tally *tally)
-{
-    bool has = tally->last_ns != 0 || tally->put != 0 || tally->done != 0 || tally->retried != 0 ||
-               tally->expired != 0;
-    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_BURIED; i++) {
-        has = has || tally->counts[i] != 0;
-    }
-    return has;
-}
-
-static void count(struct weiri_store *store, const struct weiri_tally *tally, bool is_concerned)
+static void tell(struct weiri_store *store, const struct weiri_tally *tally, bool is_concerned)
 {
     struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
-    if (!weiri_sql_first(
-            writer, WEIRI_SQL_COUNT,
-            WEIRI_VALUES(tally->tube, tally->counts[WEIR_JOB_DELAYED],
-                         tally->counts[WEIR_JOB_READY], tally->counts[WEIR_JOB_RESERVED],
-                         tally->counts[WEIR_JOB_BURIED], tally->put, tally->done, tally->retried,
-                         tally->expired, tally->last_ns, tally->late_buried, tally->late_dropped),
-            &statement)) {
+    if (!weiri_sql_first(writer, WEIRI_SQL_NEWS, WEIRI_VALUES(tally->tube, tally->has_left),
+                         &statement)) {
         weiri_sql_fail(writer, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
@@ -355,7 +358,7 @@ static void count(struct weiri_store *store, const struct weiri_tally *tally, bo
     if (name != NULL && is_concerned) {
         weiri_write_notify(store, name, false);
     }
-    if (name != NULL && sqlite3_column_int64(statement, 1) == 0) {
+    if (name != NULL && sqlite3_column_int64(statement, 1) != 0) {
         weiri_write_notify(store, name, true);
     }
     weiri_sql_leave(statement);
@@ -364,9 +367,14 @@ static void count(struct weiri_store *store, const struct weiri_tally *tally, bo
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
 {
     bool is_concerned = concerns_waiters(store, tally);
-    /* A delayed job that is brought forward changes no count. */
-    if (is_concerned || has_changes(tally)) {
-        count(store, tally, is_concerned);
+    if (tally->put != 0 || tally->done != 0 || tally->retried != 0 || tally->expired != 0 ||
+        tally->late_buried != 0 || tally->late_dropped != 0) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TOTALS,
+                      WEIRI_VALUES(tally->tube, tally->put, tally->done, tally->retried,
+                                   tally->expired, tally->late_buried, tally->late_dropped));
+    }
+    if (is_concerned || tally->has_left) {
+        tell(store, tally, is_concerned);
     }
     *tally = (struct weiri_tally){0};
 }

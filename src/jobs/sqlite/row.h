@@ -13,15 +13,14 @@
 
 /* What a transaction changes about one tube, added up until it is written. Starts all zero. */
 struct weiri_tally {
-    int64_t tube;      /* 0: none yet */
-    int64_t counts[6]; /* by state; [0] is not used */
+    int64_t tube; /* 0: none yet */
     int64_t put;
     int64_t done;
     int64_t retried;
     int64_t expired;
     int64_t late_buried;
     int64_t late_dropped;
-    int64_t last_ns;    /* the run time of a job that was put to run at once; 0: none */
+    bool has_left;      /* a job that may run does so no longer, or is in another tube */
     bool has_ready;     /* a job became ready, or a group has room */
     int64_t delayed_ns; /* earliest run time of those that became delayed; 0: none */
     int64_t lease_ns;   /* earliest end of those that became reserved; 0: none */
@@ -39,6 +38,11 @@ int64_t weiri_tube_add(struct weiri_store *store, const char *name);
 /* Reads what decisions need of a tube (policies.c). Its pause may be over. */
 void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
                      struct weiri_tube_record *ret_record);
+
+#define WEIRI_READY_SUSPECT 9 /* the stored state of one, which has an index of its own */
+
+/* The run time of the tube's last ready job of a priority, but for suspects; 0: it has none. */
+int64_t weiri_tube_last(struct weiri_store *store, int64_t tube, int32_t priority);
 
 /* Reads the columns WEIRI_SQL_JOB of a statement's row, but for the texts. */
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,

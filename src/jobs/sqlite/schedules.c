@@ -243,10 +243,8 @@ static void run_now(struct weiri_store *store, const struct schedule_row *row, i
     struct weiri_job_row job = {.number = 0};
     int64_t now = weiri_store_now(store);
     weiri_space_check_put(store);
-    struct weiri_tube_record record;
-    weiri_tube_read(&store->writer, row->tube, &record);
-    put_job(store, &tally, row, now, record.last_ns, now, &job);
-    tally.last_ns = job.facts.run_at_ns;
+    int64_t last = weiri_tube_last(store, row->tube, row->options.priority);
+    put_job(store, &tally, row, now, last, now, &job);
     *ret_job = job.number;
     weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
                   WEIRI_VALUES(row->number, row->next_ns, 1, 0, job.facts.run_at_ns, job.number));

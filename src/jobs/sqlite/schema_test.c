@@ -16,22 +16,24 @@ struct plan_row {
 TEST(plans, "each statement walks the one index made for it, in order, without sorting")
 {
     static const struct plan_row rows[] = {
-        {WEIRI_SQL_FIRST_DELAYED, "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=?)"},
-        {WEIRI_SQL_FIRST_LEASE, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
+        {WEIRI_SQL_FIRST_DELAYED,
+         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=?)"},
+        {WEIRI_SQL_FIRST_LEASE,
+         "SEARCH jobs USING COVERING INDEX jobs_reserved (tube=? AND state=?)"},
         {WEIRI_SQL_SAVE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_COUNT, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_ADD_TOTALS, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_LAST_READY,
+         "SEARCH jobs USING COVERING INDEX jobs_ready (tube=? AND state=? AND priority=?)"},
         {WEIRI_SQL_TUBE_RECORD, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAUSE, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_SET_POLICY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_BUSY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_TUBE,
          "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},
         {WEIRI_SQL_PEEK_DELAYED,
-         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at>?)"},
-        {WEIRI_SQL_PEEK_RESERVED, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
-        {WEIRI_SQL_LAST_JOB, "SEARCH jobs"},
-        {WEIRI_SQL_LAST_PUT, "SCAN sqlite_sequence"},
+         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? AND run_at>?)"},
+        {WEIRI_SQL_PEEK_RESERVED,
+         "SEARCH jobs USING COVERING INDEX jobs_reserved (tube=? AND state=?)"},
         {WEIRI_SQL_ADD_ATTEMPT, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_ATTEMPTS, "SEARCH attempts USING PRIMARY KEY (job=?)"},
         {WEIRI_SQL_FIND_KEY, "SEARCH keys USING PRIMARY KEY (tube=? AND key=?)"},
@@ -51,13 +53,14 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_PAGE_BURIED,
-         "SEARCH jobs USING INDEX jobs_buried (tube=? AND rowid>? AND rowid<?)"},
+         "SEARCH jobs USING INDEX jobs_buried (tube=? AND state=? AND rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_REFILE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_END_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PEEK_ARCHIVED,
          "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"},
-        {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
+        {WEIRI_SQL_PEEK_BURIED,
+         "SEARCH jobs USING COVERING INDEX jobs_buried (tube=? AND state=?)"},
     };
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_store *store = broker->store;
@@ -95,15 +98,17 @@ static void expect_steps(enum weiri_sql which, const char *const *steps, size_t 
 TEST(plan_of_rows, "jobs are read in the order of one index, each with its key by another")
 {
     static const struct plan_row rows[] = {
-        {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND run_at<?)"},
-        {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
-        {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
+        {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND state=? AND run_at<?)"},
+        {WEIRI_SQL_EXPIRED,
+         "SEARCH jobs USING INDEX jobs_reserved (tube=? AND state=? AND lease<?)"},
+        {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=? AND state=?)"},
         {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *const steps[] = {rows[i].plan,
-                                     "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN"};
-        expect_steps(rows[i].which, steps, 2);
+        const char *const steps[] = {
+            rows[i].plan, "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN",
+            "CORRELATED SCALAR SUBQUERY 1", "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)"};
+        expect_steps(rows[i].which, steps, 4);
     }
 }
 
@@ -111,15 +116,17 @@ TEST(plan_of_pick, "the next job is the first of one index, its key the one of a
                    "the one that may be apart; of its tube only the groups of reserved jobs are "
                    "counted, and the store's name is read once")
 {
-    const char *steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=?)",
-                           "LIST SUBQUERY 2",
+    const char *steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=? AND state=?)",
+                           "LIST SUBQUERY 3",
                            "SEARCH jobs USING INDEX jobs_group (tube=? AND group>?)",
                            "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN",
                            "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
-                           "SCALAR SUBQUERY 1",
-                           "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
+                           "CORRELATED SCALAR SUBQUERY 1",
+                           "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)",
+                           "SCALAR SUBQUERY 2",
+                           "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_PICK, steps, sizeof(steps) / sizeof(steps[0]));
-    steps[0] = "SEARCH jobs USING INDEX jobs_suspects (tube=?)";
+    steps[0] = "SEARCH jobs USING INDEX jobs_suspects (tube=? AND state=?)";
     expect_steps(WEIRI_SQL_FIRST_SUSPECT, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
@@ -178,7 +185,7 @@ TEST(plan_of_an_identity,
 {
     static const char *const steps[] = {
         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY 1",
-        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY 2",
+        "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY 2",
         "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"};
     expect_steps(WEIRI_SQL_IS_LISTED, steps, sizeof(steps) / sizeof(steps[0]));
 }
@@ -198,7 +205,7 @@ TEST(plan_of_put_ids, "the job of a put_id is found in two indexes, or by its nu
                                         "UNION ALL",
                                         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
                                         "SCALAR SUBQUERY 4",
-                                        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)",
                                         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_FIND_PUT, steps, sizeof(steps) / sizeof(steps[0]));
     static const char *const taken[] = {"COMPOUND QUERY",
@@ -225,27 +232,42 @@ TEST(plan_of_schedules, "the next schedule by name is found in the index of name
     expect_steps(WEIRI_SQL_SHOW_SCHEDULE, steps, 2);
 }
 
-TEST(plan_of_tubes,
-     "a tube's counts are one row, two ranges of jobs that are due, and a first job of two indexes")
+/* The steps of the plan of a statement. */
+static char *plan_of(struct weiri_store *store, enum weiri_sql which, char text[8192])
 {
-    static const char *const steps[] = {
-        "SCAN t USING INDEX sqlite_autoindex_tubes_1",
-        "CORRELATED SCALAR SUBQUERY 1",
-        "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)",
-        "CORRELATED SCALAR SUBQUERY 2",
-        "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)",
-        "CORRELATED SCALAR SUBQUERY 5",
-        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-        "CORRELATED SCALAR SUBQUERY 3",
-        "SEARCH jobs USING INDEX jobs_ready (tube=?)",
-        "CORRELATED SCALAR SUBQUERY 4",
-        "SEARCH jobs USING INDEX jobs_suspects (tube=?)",
-        "USE TEMP B-TREE FOR ORDER BY"};
-    const char *one[sizeof(steps) / sizeof(steps[0])];
-    expect_steps(WEIRI_SQL_TUBES, steps, sizeof(steps) / sizeof(steps[0]));
-    memcpy(one, steps, sizeof(one));
-    one[0] = "SEARCH t USING INDEX sqlite_autoindex_tubes_1 (name=?)";
-    expect_steps(WEIRI_SQL_TUBE, one, sizeof(steps) / sizeof(steps[0]));
+    char sql[4096];
+    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[which]);
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+    for (size_t size = 0; sqlite3_step(statement) == SQLITE_ROW;) {
+        int more = snprintf(text + size, 8192 - size, "%s\n", sqlite3_column_text(statement, 3));
+        size += (size_t)more;
+    }
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    return text;
+}
+
+TEST(plan_of_counts,
+     "jobs are counted in the indexes of their states, of which each has all that is "
+     "asked for, for tubes and for a census alike")
+{
+    static const enum weiri_sql counts[] = {WEIRI_SQL_TUBES, WEIRI_SQL_TUBE, WEIRI_SQL_CENSUS};
+    static const char *const states[] = {"delayed", "ready",    "suspects", "reserved",
+                                         "buried",  "archived", "stubs"};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    for (int i = 0; i < 3; i++) {
+        char text[8192] = "";
+        char expected[100];
+        (void)plan_of(broker->store, counts[i], text);
+        for (size_t k = 0; k < sizeof(states) / sizeof(states[0]); k++) {
+            (void)snprintf(expected, sizeof(expected), "USING COVERING INDEX jobs_%s", states[k]);
+            CHECK(strstr(text, expected) != NULL);
+        }
+        CHECK(strstr(text, "jobs USING INDEX") == NULL);
+        CHECK(strstr(text, "TEMP B-TREE") == NULL || i == 0);
+        CHECK((strstr(text, "SCAN t\n") == NULL) || i == 0);
+    }
+    weir_broker_close(broker);
 }
 
 TEST(writers, "a new job is written by one statement; one that a decision is about by one, and by "

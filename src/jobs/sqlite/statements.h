@@ -21,27 +21,32 @@
  * gives to another job after the backup; and the time of the put, by which these differ. A store
  * that was saved from a damaged one may have lost its name. A job with a put_id has that. */
 #define WEIRI_SQL_OWN_IDENTITY                                                                     \
-    "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
+    "coalesce((SELECT identity FROM meta WHERE id = 1), '0') || "                                  \
     "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
 #define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
 /* The row of a job that is there still, if only archived; others are stubs (schema.c). */
 #define WEIRI_SQL_IS_JOB "state <> 6"
 /* The stubs that leave next, of any tube. */
 #define WEIRI_SQL_LUMP "(SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 LIMIT ?1)"
+/* The highest id that a job ever had: of the rows, or of one that has left (policies.c). */
+#define WEIRI_SQL_LAST_ID                                                                          \
+    "max(coalesce((SELECT floor FROM meta WHERE id = 1), 0), "                                     \
+    "coalesce((SELECT max(id) FROM jobs), 0))"
 /* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
     "SELECT id, state = 3 AND token = (SELECT again FROM keys INDEXED BY keys_job "                \
     "WHERE job = jobs.id) AS is_renewed FROM jobs INDEXED BY jobs_put_id "                         \
     "WHERE put_id = " put_id_is " AND tube = " tube_is                                             \
-    " AND (state < 5 OR (state = 5 AND lease > ?3 - 600000000000)) "                               \
+    " AND (state NOT IN (5, 6) OR (state = 5 AND lease > ?3 - 600000000000)) "                     \
     "UNION ALL SELECT job, 0 FROM keys INDEXED BY keys_put_id JOIN jobs ON jobs.id = job "         \
     "WHERE keys.put_id = " put_id_is " AND keys.tube = " tube_is                                   \
     " AND state = 3 AND token = again"
 /* The columns of jobs that are read as numbers (row.c): those of the put; those of the runs; those
  * of the last run, NULL where it has none. Those of a job's key. Each has the number by which it is
- * read, as those that are shown besides (copy.c), and of one job that is asked for. */
-#define WEIRI_JOB_PUT(X) X(tube) X(state) X(priority) X(run_at) X(ttr) X(created)
+ * read, as those that are shown besides (copy.c), and of one job that is asked for. The state is
+ * read from the row: SQLite would take it from an index, which may be damaged. */
+#define WEIRI_JOB_PUT(X) X(tube) X(priority) X(run_at) X(ttr) X(created)
 #define WEIRI_JOB_RUNS(X) X(lease) X(token) X(attempts) X(lost) X(started) X(owner) X(attempts_max)
 #define WEIRI_JOB_LAST(X) X(worker) X(progress) X(verdict)
 #define WEIRI_JOB_NUMBERS(X) WEIRI_JOB_PUT(X) WEIRI_JOB_RUNS(X) WEIRI_JOB_LAST(X)
@@ -53,6 +58,7 @@
 #define WEIRI_SQL_NUMBER_OF_WORD(name, kind, limit, feature) WEIRI_COLUMN_##name,
 enum weiri_column {
     WEIRI_COLUMN_id,
+    WEIRI_COLUMN_state,
     WEIRI_JOB_NUMBERS(WEIRI_SQL_NUMBER_OF) WEIRI_JOB_KEY(WEIRI_SQL_NUMBER_OF) WEIRI_COLUMN_reason,
     WEIRI_WORD_FIELDS(WEIRI_SQL_NUMBER_OF_WORD) WEIRI_COLUMN_identity,
     WEIRI_COLUMN_body, /* the first of those of WEIRI_SQL_BODY */
@@ -60,7 +66,8 @@ enum weiri_column {
     WEIRI_COLUMN_outcome
 };
 #define WEIRI_SQL_JOB                                                                              \
-    "jobs.id" WEIRI_JOB_NUMBERS(WEIRI_SQL_OF_JOBS) WEIRI_JOB_KEY(WEIRI_SQL_OF_KEYS)
+    "jobs.id, (SELECT state FROM jobs own NOT INDEXED WHERE own.id = jobs.id)" WEIRI_JOB_NUMBERS(  \
+        WEIRI_SQL_OF_JOBS) WEIRI_JOB_KEY(WEIRI_SQL_OF_KEYS)
 #define WEIRI_SQL_KEY " LEFT JOIN keys INDEXED BY keys_job ON job = jobs.id "
 /* A job's body, which is in its row, or apart. */
 #define WEIRI_SQL_BODY                                                                             \
@@ -70,35 +77,44 @@ enum weiri_column {
     WEIRI_SQL_JOB                                                                                  \
     ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY WEIRI_SQL_BODY
 #define WEIRI_SQL_WHOLE WEIRI_SQL_KEY WEIRI_SQL_APART
-/* A ready job, by the index that has it. */
-#define WEIRI_SQL_READY "state = 2 AND lost < 2"
-#define WEIRI_SQL_SUSPECT "state = 2 AND lost >= 2"
 /* A job of the tube ?1 whose group does not have ?2 reserved ones; 0: no group is ever full. */
 #define WEIRI_SQL_HAS_ROOM                                                                         \
     "(?2 = 0 OR jobs.\"group\" IS NULL OR jobs.\"group\" NOT IN "                                  \
     "(SELECT \"group\" FROM jobs INDEXED BY jobs_group WHERE state = 3 AND \"group\" IS NOT NULL " \
     "AND tube = ?1 GROUP BY \"group\" HAVING count(*) >= ?2))"
-#define WEIRI_SQL_FIRST(index, is_ready)                                                           \
-    "(SELECT id FROM jobs INDEXED BY " index " WHERE " is_ready                                    \
-    " AND tube = t.id ORDER BY priority, run_at LIMIT 1)"
-/* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
- * of them; and that of the ready job that is next. ?1: the time now. */
-#define WEIRI_SQL_SELECT_TUBES                                                                     \
-    "SELECT paused_until, name, delayed, ready, reserved, buried, put, done, retried, expired, "   \
-    "iif(delayed > 0, (SELECT count(*) FROM jobs INDEXED BY jobs_delayed "                         \
-    "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
-    "iif(delayed > 0, (SELECT min(run_at) FROM jobs INDEXED BY jobs_delayed "                      \
-    "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
-    "(SELECT run_at FROM jobs WHERE id IN (" WEIRI_SQL_FIRST(                                      \
-        "jobs_ready",                                                                              \
-        WEIRI_SQL_READY) ", " WEIRI_SQL_FIRST("jobs_suspects",                                     \
-                                              WEIRI_SQL_SUSPECT) ") ORDER BY priority, run_at "    \
-                                                                 "LIMIT 1) "                       \
-                                                                 "FROM tubes t "
-/* The same, but for all numbers of jobs. */
-#define WEIRI_SQL_SELECT_NAMES                                                                     \
-    "SELECT iif(paused_until > ?1, paused_until, 0), name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 "       \
-    "FROM tubes "
+/* The stored states, each with its index: of jobs that may run, and of others. A row is in exactly
+ * one of these indexes. */
+#define WEIRI_SQL_LIVE_STATES(X) X(delayed, 1) X(ready, 2) X(suspects, 9) X(reserved, 3)
+#define WEIRI_SQL_STATES(X) WEIRI_SQL_LIVE_STATES(X) X(buried, 4) X(archived, 5) X(stubs, 6)
+#define WEIRI_SQL_OF_STATE(name, state) " FROM jobs INDEXED BY jobs_" #name " WHERE state = " #state
+#define WEIRI_SQL_COUNTED(name, state)                                                             \
+    ", (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id) AS " #name
+#define WEIRI_SQL_NUMBERS WEIRI_SQL_STATES(WEIRI_SQL_COUNTED)
+#define WEIRI_SQL_HAS_NONE(name, state)                                                            \
+    " AND NOT EXISTS (SELECT 1" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id)"
+#define WEIRI_SQL_LESS(name, state) " - (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) ")"
+/* The tubes with the numbers of their rows; their jobs that are due, but are in the state delayed
+ * still; the time of the first of them; and that of the ready job that is next. ?1: the time. */
+#define WEIRI_SQL_DUE_ONES                                                                         \
+    " FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = t.id AND run_at <= ?1"
+#define WEIRI_SQL_HEAD " AND tube = t.id ORDER BY priority, run_at LIMIT 1) AS next_"
+#define WEIRI_SQL_NEXT(name, state)                                                                \
+    ", (SELECT run_at" WEIRI_SQL_OF_STATE(name, state) WEIRI_SQL_HEAD #name
+#define WEIRI_SQL_SINCE WEIRI_SQL_NEXT(ready, 2) WEIRI_SQL_NEXT(suspects, 9)
+#define WEIRI_SQL_COUNTS                                                                           \
+    "WITH counts AS MATERIALIZED (SELECT *" WEIRI_SQL_NUMBERS                                      \
+    ", (SELECT count(*) FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = t.id "          \
+    "AND outcome = 1) AS stubs_done, (SELECT count(*)" WEIRI_SQL_DUE_ONES ") AS due, "             \
+    "(SELECT run_at" WEIRI_SQL_DUE_ONES " ORDER BY run_at LIMIT 1) AS next_due" WEIRI_SQL_SINCE    \
+    " FROM tubes t "
+/* What is shown of them. The rows that are there are added to the totals. */
+#define WEIRI_SQL_SHOWN_COUNTS                                                                     \
+    ") SELECT paused_until, name, min(ifnull(next_due, 1 << 62), ifnull(next_ready, 1 << 62), "    \
+    "ifnull(next_suspects, 1 << 62)) % (1 << 62), "                                                \
+    "delayed - due, ready + suspects + due, reserved, buried, "                                    \
+    "max(put + delayed + ready + suspects + reserved + buried + archived + stubs, 0), "            \
+    "max(done + archived + stubs_done, 0), retried, expired FROM counts "
+#define WEIRI_SQL_ZEROS ", 0, 0, 0, 0, 0, 0, 0, 0, 0"
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -118,34 +134,46 @@ enum weiri_column {
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
     /* Whether leases are of this boot, which has the name ?1 or is 'unknown'; ?2: their time. */  \
     X(IS_BEGUN,                                                                                    \
-      "SELECT 1 FROM marks WHERE id = 1 AND ?1 IN (name, 'unknown') AND NOT EXISTS (SELECT 1 "     \
+      "SELECT 1 FROM meta WHERE id = 1 AND ?1 IN (boot, 'unknown') AND NOT EXISTS (SELECT 1 "      \
       "FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND lease > ?2 + ttr)")                  \
     X(END_LEASES,                                                                                  \
       "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3 AND (lease > ?2 + ttr "  \
-      "OR EXISTS (SELECT 1 FROM marks WHERE id = 1 AND name <> ?1 AND 'unknown' NOT IN (name, "    \
+      "OR EXISTS (SELECT 1 FROM meta WHERE id = 1 AND boot <> ?1 AND 'unknown' NOT IN (boot, "     \
       "?1)))")                                                                                     \
-    X(NOTE_BOOT, "INSERT OR REPLACE INTO marks(id, name) SELECT 1, ?1 WHERE ?1 <> 'unknown'")      \
+    /* A store that was saved from a damaged one may have lost the row. */                         \
+    X(NOTE_BOOT, "INSERT INTO meta(id, boot, store, identity, floor) VALUES(1, ?1, random() & "    \
+                 "0x7fffffffffffffff, '0', 0) ON CONFLICT(id) DO UPDATE SET boot = excluded.boot " \
+                 "WHERE excluded.boot <> 'unknown'")                                               \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
-    /* Where no job is ready there is no order to keep: a clock that was ahead is forgotten. */    \
-    X(TUBE_RECORD, "SELECT iif(ready > 0, last, 0), paused_until, archive, archive_count, "        \
-                   "late_after, late, group_limit FROM tubes WHERE id = ?1")                       \
+    X(TUBE_RECORD, "SELECT paused_until, archive, archive_count, late_after, late, group_limit "   \
+                   "FROM tubes WHERE id = ?1")                                                     \
+    X(LAST_READY, "SELECT run_at FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "   \
+                  "AND priority = ?2 ORDER BY run_at DESC LIMIT 1")                                \
     X(PAUSE, "UPDATE tubes SET paused_until = ?2 WHERE id = ?1")                                   \
     X(SET_POLICY, "UPDATE tubes SET archive = ?2, archive_count = ?3, late_after = ?4, late = "    \
                   "?5, group_limit = ?6 WHERE id = ?1")                                            \
     X(POLICY_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = "     \
       "tubes.id), late_buried, late_dropped, id FROM tubes WHERE name = ?1")                       \
-    X(COUNT, "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + " \
-             "?4, buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + "    \
-             "?8, expired = expired + ?9, last = max(iif(ready > 0, last, 0), ?10), late_buried "  \
-             "= late_buried + ?11, late_dropped = late_dropped + ?12 WHERE id = ?1 "               \
-             "RETURNING name, delayed + ready + reserved")                                         \
-    X(BUSY, "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1")                            \
+    X(ADD_TOTALS, "UPDATE tubes SET put = put + ?2, done = done + ?3, retried = retried + ?4, "    \
+                  "expired = expired + ?5, late_buried = late_buried + ?6, late_dropped = "        \
+                  "late_dropped + ?7 WHERE id = ?1")                                               \
+    /* ?2: whether to ask that the tube has no job that may run. */                                \
+    X(NEWS,                                                                                        \
+      "SELECT name, ?2" WEIRI_SQL_LIVE_STATES(WEIRI_SQL_HAS_NONE) " FROM tubes t WHERE id = ?1")   \
+    X(HAS_READY, "SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 UNION "   \
+                 "ALL SELECT 1 FROM jobs INDEXED BY jobs_suspects WHERE state = 9 AND tube = ?1 "  \
+                 "LIMIT 1")                                                                        \
+    /* 0: each row is in the index of its state. The table's rows are counted one by one, so that  \
+     * it can be given up. */                                                                      \
+    X(CENSUS, "SELECT (SELECT count(*) FROM jobs NOT INDEXED WHERE id > 0)" WEIRI_SQL_STATES(      \
+                  WEIRI_SQL_LESS))                                                                 \
     X(ADD_JOB,                                                                                     \
-      "INSERT INTO jobs(tube, state, priority, run_at, ttr, created, checksum, body, told, "       \
+      "INSERT INTO jobs(id, tube, state, priority, run_at, ttr, created, checksum, body, told, "   \
       "lease, token, attempts, lost, started, owner, attempts_max, reason" WEIRI_SQL_WORDS         \
-      ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, iif(?8, NULL, ?9), iif(?8, NULL, ?10), "               \
+      ") VALUES(" WEIRI_SQL_LAST_ID                                                                \
+      " + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, iif(?8, NULL, ?9), iif(?8, NULL, ?10), "                  \
       "0, 0, 0, 0, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                                          \
     X(RENEW_BODY, "UPDATE jobs SET checksum = ?2, body = iif(?3, NULL, ?4), "                      \
                   "told = iif(?3, NULL, ?5) WHERE id = ?1")                                        \
@@ -174,11 +202,11 @@ enum weiri_column {
     X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved" WEIRI_SQL_KEY         \
                "WHERE state = 3 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
     X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_WHOLE           \
-            "WHERE " WEIRI_SQL_READY " AND " WEIRI_SQL_HAS_ROOM                                    \
+            "WHERE state = 2 AND " WEIRI_SQL_HAS_ROOM                                              \
             " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT ?3")                     \
     X(FIRST_SUSPECT,                                                                               \
       "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_WHOLE              \
-      "WHERE " WEIRI_SQL_SUSPECT " AND " WEIRI_SQL_HAS_ROOM                                        \
+      "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                                    \
       " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
                    "AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2")                   \
@@ -188,10 +216,11 @@ enum weiri_column {
                    "AND tube = ?1 ORDER BY lease LIMIT 1")                                         \
     X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried" WEIRI_SQL_KEY      \
                     "WHERE state = 4 AND jobs.tube = ?1 ORDER BY jobs.id LIMIT ?3")                \
-    X(TUBES, WEIRI_SQL_SELECT_TUBES "ORDER BY name")                                               \
-    X(TUBE, WEIRI_SQL_SELECT_TUBES "WHERE name = ?2")                                              \
-    X(TUBE_NAMES, WEIRI_SQL_SELECT_NAMES "ORDER BY name")                                          \
-    X(TUBE_NAME, WEIRI_SQL_SELECT_NAMES "WHERE name = ?2")                                         \
+    X(TUBES, WEIRI_SQL_COUNTS WEIRI_SQL_SHOWN_COUNTS "ORDER BY name")                              \
+    X(TUBE, WEIRI_SQL_COUNTS "WHERE name = ?2" WEIRI_SQL_SHOWN_COUNTS)                             \
+    X(TUBE_NAMES,                                                                                  \
+      "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 ORDER BY name")            \
+    X(TUBE_NAME, "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 AND name = ?2") \
     X(PEEK, "SELECT " WEIRI_SQL_SHOWN                                                              \
             ", name, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = jobs.id "         \
             "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_WHOLE                          \
@@ -201,10 +230,10 @@ enum weiri_column {
     /* Jobs that became due since the last reservation are still in the state delayed. */          \
     X(PEEK_READY,                                                                                  \
       "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
-      "jobs_ready WHERE " WEIRI_SQL_READY                                                          \
+      "jobs_ready WHERE state = 2"                                                                 \
       " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "                                    \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_suspects "   \
-      "WHERE " WEIRI_SQL_SUSPECT " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "         \
+      "WHERE state = 9 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "                     \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed "    \
       "WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, run_at, id LIMIT ?3)) "   \
       "ORDER BY priority, run_at, id LIMIT ?3")                                                    \
@@ -212,10 +241,8 @@ enum weiri_column {
                      "ORDER BY lease, id LIMIT ?3")                                                \
     X(PEEK_BURIED, "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 "     \
                    "ORDER BY id LIMIT ?3")                                                         \
-    X(STORE, "SELECT CAST(name AS INTEGER) FROM marks WHERE id = 2")                               \
-    X(LAST_JOB, "SELECT coalesce(max(id), 0) FROM jobs")                                           \
-    /* The largest id ever; no row: none. */                                                       \
-    X(LAST_PUT, "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")                             \
+    X(STORE, "SELECT store FROM meta WHERE id = 1")                                                \
+    X(LAST_PUT, "SELECT " WEIRI_SQL_LAST_ID)                                                       \
     X(NEWEST, "SELECT created FROM jobs ORDER BY id DESC LIMIT 1")                                 \
     X(PAGE,                                                                                        \
       "SELECT id FROM jobs NOT INDEXED WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "      \
@@ -306,6 +333,12 @@ enum weiri_column {
       "LIMIT 1 OFFSET ?2) ORDER BY lease, id LIMIT ?3) AND +state = 5")                            \
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
     X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
+    X(ADD_LUMP, "UPDATE tubes SET (put, done) = (SELECT put + count(*), done + sum(outcome = 1) "  \
+                "FROM jobs WHERE id IN " WEIRI_SQL_LUMP " AND +tube = tubes.id) "                  \
+                "WHERE id IN (SELECT tube FROM jobs WHERE id IN " WEIRI_SQL_LUMP ")")              \
+    X(RAISE_FLOOR,                                                                                 \
+      "UPDATE meta SET floor = " WEIRI_SQL_LAST_ID " WHERE (SELECT max(id) FROM jobs) "            \
+      "IN " WEIRI_SQL_LUMP)                                                                        \
     X(DELETE_LUMP, "DELETE FROM jobs WHERE id IN " WEIRI_SQL_LUMP)                                 \
     /* Whether a damaged index says that a job has ended: of those that leave, or end here, next.  \
      */                                                                                            \
@@ -333,7 +366,7 @@ enum weiri_column {
     X(END_WORKERS, "DELETE FROM workers")                                                          \
     X(SHADOW,                                                                                      \
       "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN ('tubes', 'jobs', 'bodies', "     \
-      "'marks', 'keys', 'attempts', 'schedules', 'workers')")
+      "'meta', 'keys', 'attempts', 'schedules', 'workers')")
 
 enum weiri_sql {
 #define WEIRI_SQL_NUMBER(name, text) WEIRI_SQL_##name,
