@@ -138,6 +138,7 @@ static void expect_repair(void)
     CHECK_STATUS(weir_broker_kick(broker, "t", 100, &kicked, NULL), WEIR_OK);
     CHECK_INT(kicked, ==, 1);
     CHECK_INT(sum_runs(broker), ==, 1);
+    CHECK_INT(sum_runs(broker), ==, 0); /* and counts all rows */
     CHECK_COUNTS(broker, "t", JOBS, 0, JOBS, 0);
     CHECK_INT(messages.repairs, ==, 1);
     CHECK_INT(messages.others, ==, 0);
@@ -190,6 +191,22 @@ TEST(limited,
     empty_index("jobs_ready");
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
     CHECK_INT(sum_runs(broker), ==, 1);
+    weir_broker_close(broker);
+}
+
+TEST(id_of_zero, "a job whose id became 0 is no entry that an index lost")
+{
+    make_store();
+    sqlite3 *db = open_file();
+    run(db, "UPDATE jobs SET id = 0 WHERE id = (SELECT min(id) FROM jobs WHERE state = 1)");
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    struct messages messages = {0, 0};
+    struct weir_broker_options options = {.log = note_message, .log_arg = &messages};
+    weir_broker *broker;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+    while (sum_runs(broker) > 0) {
+    }
+    CHECK_INT(messages.repairs, ==, 0);
     weir_broker_close(broker);
 }
 

@@ -89,7 +89,8 @@ TEST(stub, "a job that was done or deleted leaves a row without texts, which nob
     expect_unfound(broker, "1");
     expect_unfound(broker, "2");
     CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE state = 6 AND outcome = 1 + 6 * (id - "
-                            "1) AND \"group\" IS NULL AND reason = ''"),
+                            "1) AND \"group\" IS NULL AND reason = '' AND body IS NULL AND told IS "
+                            "NULL"),
               ==, 2);
     CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 0);
     CHECK_INT(query(broker, "SELECT count(*) FROM keys"), ==, 0);
@@ -315,5 +316,21 @@ TEST(totals,
     CHECK_INT(jobs_counts(broker, "u").put, ==, 0);
     CHECK_INT(query(broker, "DELETE FROM jobs WHERE id = 401 RETURNING id"), ==, 401);
     CHECK_INT(jobs_counts(broker, "u").put, ==, 0); /* though its row says one less */
+    weir_broker_close(broker);
+}
+
+TEST(outcome_lost, "damage of a row that leaves ends no transaction of others")
+{
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    (void)jobs_put(broker, "u", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "u");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, ""), WEIR_OK);
+    jobs_free_one(broker, job);
+    CHECK_INT(query(broker, "UPDATE jobs SET outcome = NULL WHERE state = 6 RETURNING id"), ==, 1);
+    for (int i = 0; i < 300; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+        finish(broker, 0);
+    }
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE id = 1"), ==, 0);
     weir_broker_close(broker);
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/sqlite/read.h"
 
 struct exchange_request {
     struct weiri_exchange *exchange;
@@ -12,6 +13,8 @@ struct exchange_request {
     bool is_settled;              /* an earlier transaction of this call settled */
     struct weiri_burials burials; /* result: in this transaction */
     bool has_more;                /* result: the transaction has changed enough */
+    bool is_census_due;           /* result */
+    int64_t missing;              /* rows that are in no index, after a census */
 };
 
 static void settle(struct weiri_store *store, struct weiri_exchange *exchange,
@@ -67,25 +70,22 @@ static int give_up(void *unused)
     return 1;
 }
 
-/* An index that has lost entries looks like one of a tube without such jobs. So a look that finds
- * less than is wanted counts all rows, at its first time in a process and once a minute. It holds
- * up all writers, so that it is given up behind some 5,000, after a millisecond or so. */
-static void take_census(struct weiri_store *store, const struct weiri_exchange *exchange)
+static void count_rows(struct weiri_reading *reading, void *ret_missing)
 {
-    struct weiri_connection *writer = &store->writer;
-    int64_t missing;
-    int64_t now_ns = weiri_monotonic_now();
-    if (exchange->settlements != NULL || writer->code != SQLITE_OK || now_ns < store->census_ns) {
-        return;
-    }
-    store->census_ns = weiri_time_add(now_ns, WEIR_SECONDS(60));
-    sqlite3_progress_handler(writer->db, 30000, give_up, NULL);
-    weiri_sql_find(writer, WEIRI_SQL_CENSUS, NULL, &missing);
-    sqlite3_progress_handler(writer->db, 0, NULL, NULL);
-    if (writer->code == SQLITE_INTERRUPT) {
-        (void)weiri_sql_forget(writer);
-    }
-    weiri_sql_fail(writer, missing == 0 ? SQLITE_OK : SQLITE_CORRUPT);
+    sqlite3_progress_handler(reading->reader->db, 12000, give_up, NULL);
+    weiri_sql_find(reading->reader, WEIRI_SQL_CENSUS, NULL, ret_missing);
+    sqlite3_progress_handler(reading->reader->db, 0, NULL, NULL);
+}
+
+/* An index that has lost entries looks like one of a tube without such jobs. So a look that finds
+ * nothing counts all rows, at its first time in a process and once a minute: without the lock, and
+ * up to some 2,000, since only renewals of this process wait meanwhile. */
+static bool finds_loss(struct weiri_store *store, struct exchange_request *request)
+{
+    struct weir_error ignored;
+    return request->is_census_due &&
+           weiri_read(store, count_rows, &request->missing, &ignored) == WEIR_OK &&
+           request->missing != 0;
 }
 
 /* Finds when the next job may be reserved, and whether the tube is empty. */
@@ -103,7 +103,6 @@ static void find_next_time(struct weiri_store *store, struct weiri_exchange *exc
         weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
     weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
                     &exchange->is_empty);
-    take_census(store, exchange);
     exchange->looked_ns = weiri_monotonic_now();
 }
 
@@ -136,6 +135,10 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     weiri_tally_flush(store, tally);
     if (!request->has_more && exchange->reserved_count < exchange->wanted) {
         find_next_time(store, exchange, tube, &record, suspect_in_ns);
+        request->is_census_due =
+            exchange->reserved_count == 0 && store->census_ns <= exchange->looked_ns;
+        store->census_ns =
+            request->is_census_due ? exchange->looked_ns + WEIR_SECONDS(60) : store->census_ns;
     }
 }
 
@@ -174,6 +177,8 @@ static void run_exchange(struct weiri_store *store, void *arg)
     struct weiri_tally tally = {0};
     store->is_fleeting = is_fleeting(request);
     reset(store, request);
+    weiri_sql_fail(&store->writer,
+                   request->missing != 0 && !store->has_repaired ? SQLITE_CORRUPT : SQLITE_OK);
     store->burials = exchange->buried == NULL ? NULL : &request->burials;
     if (!request->is_settled) {
         settle(store, exchange, &tally, now);
@@ -197,9 +202,8 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
     do {
         status = weiri_commit(store, run_exchange, &request, ret_error);
         if (status != WEIR_OK) {
-            bool is_settled = request.is_settled;
             reset(store, &request);
-            if (is_settled && exchange->settlements != NULL) {
+            if (request.is_settled && exchange->settlements != NULL) {
                 /* The settlements are committed. The next call will show the failure. */
                 weiri_error_clear(ret_error);
                 exchange->next_in_ns = 0;
@@ -211,6 +215,6 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
         if (exchange->buried != NULL) {
             weiri_list_move(&request.burials.list, exchange->buried);
         }
-    } while (request.has_more && exchange->reserved_count == 0);
+    } while (exchange->reserved_count == 0 && (request.has_more || finds_loss(store, &request)));
     return WEIR_OK;
 }

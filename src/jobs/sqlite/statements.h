@@ -167,8 +167,7 @@ enum weiri_column {
                  "LIMIT 1")                                                                        \
     /* 0: each row is in the index of its state. The table's rows are counted one by one, so that  \
      * it can be given up. */                                                                      \
-    X(CENSUS, "SELECT (SELECT count(*) FROM jobs NOT INDEXED WHERE id > 0)" WEIRI_SQL_STATES(      \
-                  WEIRI_SQL_LESS))                                                                 \
+    X(CENSUS, "SELECT (SELECT total(1) FROM jobs NOT INDEXED)" WEIRI_SQL_STATES(WEIRI_SQL_LESS))   \
     X(ADD_JOB,                                                                                     \
       "INSERT INTO jobs(id, tube, state, priority, run_at, ttr, created, checksum, body, told, "   \
       "lease, token, attempts, lost, started, owner, attempts_max, reason" WEIRI_SQL_WORDS         \
@@ -230,8 +229,7 @@ enum weiri_column {
     /* Jobs that became due since the last reservation are still in the state delayed. */          \
     X(PEEK_READY,                                                                                  \
       "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
-      "jobs_ready WHERE state = 2"                                                                 \
-      " AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "                                    \
+      "jobs_ready WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "          \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_suspects "   \
       "WHERE state = 9 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "                     \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed "    \
@@ -333,21 +331,19 @@ enum weiri_column {
       "LIMIT 1 OFFSET ?2) ORDER BY lease, id LIMIT ?3) AND +state = 5")                            \
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
     X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
-    X(ADD_LUMP, "UPDATE tubes SET (put, done) = (SELECT put + count(*), done + sum(outcome = 1) "  \
-                "FROM jobs WHERE id IN " WEIRI_SQL_LUMP " AND +tube = tubes.id) "                  \
-                "WHERE id IN (SELECT tube FROM jobs WHERE id IN " WEIRI_SQL_LUMP ")")              \
-    X(RAISE_FLOOR,                                                                                 \
-      "UPDATE meta SET floor = " WEIRI_SQL_LAST_ID " WHERE (SELECT max(id) FROM jobs) "            \
-      "IN " WEIRI_SQL_LUMP)                                                                        \
+    X(ADD_LUMP,                                                                                    \
+      "UPDATE tubes SET put = put + n, done = done + d FROM (SELECT tube, count(*) AS n, "         \
+      "count(iif(outcome = 1, 1, NULL)) AS d FROM jobs WHERE id IN " WEIRI_SQL_LUMP                \
+      " GROUP BY +tube) lump WHERE tubes.id = lump.tube")                                          \
+    X(RAISE_FLOOR, "UPDATE meta SET floor = " WEIRI_SQL_LAST_ID                                    \
+                   " WHERE (SELECT max(id) FROM jobs) IN " WEIRI_SQL_LUMP)                         \
     X(DELETE_LUMP, "DELETE FROM jobs WHERE id IN " WEIRI_SQL_LUMP)                                 \
-    /* Whether a damaged index says that a job has ended: of those that leave, or end here, next.  \
-     */                                                                                            \
+    /* Whether a damaged index says that a job has ended: of those that leave or end here next. */ \
     X(BAD_LUMP,                                                                                    \
       "SELECT 1 FROM (SELECT id, 6 AS has FROM " WEIRI_SQL_LUMP                                    \
-      " UNION ALL SELECT * FROM (SELECT "                                                          \
-      "id, 5 FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?2 ORDER BY lease "     \
-      "LIMIT "                                                                                     \
-      "?1)) a LEFT JOIN jobs b NOT INDEXED ON b.id = a.id WHERE b.state IS NOT has LIMIT 1")       \
+      " UNION ALL SELECT * FROM (SELECT id, 5 FROM jobs INDEXED BY jobs_archived WHERE state = 5 " \
+      "AND tube = ?2 ORDER BY lease LIMIT ?1)) a LEFT JOIN jobs b NOT INDEXED ON b.id = a.id "     \
+      "WHERE b.state IS NOT has LIMIT 1")                                                          \
     X(PEEK_ARCHIVED, "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 " \
                      "ORDER BY lease DESC LIMIT ?3")                                               \
     X(NEXT_JOBS, "SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs" WEIRI_SQL_APART                      \
