@@ -33,9 +33,10 @@ static const struct {
     {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
 };
 
+/* secure_delete: some builds of SQLite write all pages of a large body again to delete it. */
 static const char pragmas[] = "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
                               "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; "
-                              "PRAGMA cache_size = -8192";
+                              "PRAGMA cache_size = -8192; PRAGMA secure_delete = FAST";
 
 int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns)
 {

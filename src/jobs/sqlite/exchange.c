@@ -77,9 +77,8 @@ static void count_rows(struct weiri_reading *reading, void *ret_missing)
     sqlite3_progress_handler(reading->reader->db, 0, NULL, NULL);
 }
 
-/* An index that has lost entries looks like one of a tube without such jobs. So a look that finds
- * nothing counts all rows, at its first time in a process and once a minute: without the lock, and
- * up to some 2,000, since only renewals of this process wait meanwhile. */
+/* An index that lost entries looks like an empty tube's. So a look that finds nothing counts all
+ * rows, first and each minute: without the lock, up to some 2,000, since own renewals wait. */
 static bool finds_loss(struct weiri_store *store, struct exchange_request *request)
 {
     struct weir_error ignored;
