@@ -73,11 +73,15 @@ static struct ref_job *next_job(int tube, uint32_t attempts_max, int64_t *ret_le
     return !begins || (first != NULL && ref_precedes(first, suspect)) ? first : suspect;
 }
 
+/* Where none is free: not that of a suspect that is kept, which the look has asked for already. */
 static struct held *free_slot(void)
 {
     struct held *held = &world.held[below(HELD)];
     for (int i = 0; i < HELD && held->reservation != NULL; i++) {
         held = &world.held[i];
+    }
+    while (held->reservation != NULL && held->is_kept && held->is_suspect) {
+        held = &world.held[below(HELD)];
     }
     drop(held);
     return held;
