@@ -20,7 +20,7 @@
     "printf('state %d, verdict %d and outcome %d do not fit', state, verdict, outcome)"
 
 /* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state,
- * mends numbers that are none, and counts the jobs of each tube, in one transaction. Called by the
+ * mends numbers that are none, and raises the floor of the ids, in one transaction. Called by the
  * leader, outside of transactions, after a statement found the indexes damaged. Fails where the
  * table is damaged too; the caller rolls back then. Returns a code of SQLite. */
 int weiri_repair_indexes(struct weiri_connection *connection);

@@ -8,8 +8,8 @@
 #include "jobs/sqlite/store.h"
 
 /* Jobs inside a transaction: a row is read with its key, jobs/core/job.h decides what becomes of
- * it, and it is written back with what follows, while the tube's counts are added up. What fails
- * sticks to the connection (connection.h). */
+ * it, and it is written back with what follows, while what its tube's totals gain is added up. What
+ * fails sticks to the connection (connection.h). */
 
 /* What a transaction changes about one tube, added up until it is written. Starts all zero. */
 struct weiri_tally {
@@ -104,7 +104,7 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now);
  * Not 0: SQLite stores NULL and 0 in the same bytes but for one bit. */
 #define WEIRI_REMOVED 7
 
-/* Writes the counts, and notifies the channels of tubes with news for waiters. The tally is zero
+/* Adds to the totals, and notifies the channels of tubes with news for waiters. The tally is zero
  * then. */
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally);
 

@@ -11,29 +11,27 @@
 #include "base/random.h"
 #include "jobs/sqlite/result.h"
 
-/* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, with
- * its pause and its policy, whose counts change in the transaction that changes a job, so that no
- * query counts rows but those of archived jobs. A row has its body, unless that is large (body.h):
- * each reservation and touch writes a job's row again, with every page that it has. So a large body
- * is apart, and NULL in the row.
+/* One row per job, its state a column (the numbers of enum weir_job_state, and others: row.h); one
+ * row per tube, with its pause, its policy, and totals of what is not in rows of jobs (any more):
+ * jobs are counted when asked. A row has its body, unless that is large (body.h): each reservation
+ * and touch writes a job's row again, with every page that it has. So a large body is apart, and
+ * NULL in the row.
  *
- * Each index has the jobs of one state, in the order of its queries. The row's id, which ends every
- * index entry, is the order of arrival. Those that are counted in also have the state, so
- * that SQLite reads no row for it.
+ * Each index has the jobs of one state, in the order of its queries, and the state, so that SQLite
+ * reads no row to count them. The row's id, which ends every index entry, is the order of arrival.
  *
  * A job that has ended has its outcome, and the wall time of its end as its lease. Who ends a job
  * deletes no row: it is archived, or becomes a stub, in state 6, without texts and body, which
- * nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). A tube's last is the
- * latest run time of a job that was put to run at once. Leases are times of the boot that meta
- * names. Its store is a random number of the store, with which the jobs that it gives to other
- * stores are told apart; its identity is one that its backups have too, for identities
- * (statements.h); ids that were given are not above its floor, or rows have them. A job is renewed
- * when a put by its key gives it another body or another run. The fields of a key's row are those
- * of a put during the run. What a body has beside it is in told (body.h). A job's owner, started,
- * progress (NULL: none told), attempts_max (0: not known) and worker (NULL: not known) are those of
- * its last reservation. Its verdict is of the reservation that there is: NULL in all other states.
- * lost weighs the runs in a row that were lost with their workers: from 2 on the job is a suspect,
- * and stands in an index of its own while it is ready.
+ * nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). Leases are times of
+ * the boot that meta names. Its store is a random number of the store, with which the jobs that it
+ * gives to other stores are told apart; its identity is one that its backups have too, for
+ * identities (statements.h); ids that were given are not above its floor, or rows have them. A job
+ * is renewed when a put by its key gives it another body or another run. The fields of a key's row
+ * are those of a put during the run. What a body has beside it is in told (body.h). A job's owner,
+ * started, progress (NULL: none told), attempts_max (0: not known) and worker (NULL: not known) are
+ * those of its last reservation. Its verdict is of the reservation that there is: NULL in all other
+ * states. lost weighs the runs in a row that were lost with their workers: from 2 on the job is a
+ * suspect, and stands in an index of its own while it is ready.
  *
  * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
  * (statements.h). The job of a schedule is that of its last firing. A worker is a process that
@@ -46,36 +44,20 @@
 #define NUMBERS WEIRI_JOB_PUT(NUMBER) WEIRI_JOB_RUNS(NUMBER) WEIRI_JOB_LAST(OPTIONAL)
 #define NUMBER(name) ", " #name " INTEGER NOT NULL"
 #define OPTIONAL(name) ", " #name " INTEGER"
-#define ZERO(name) ", " #name " INTEGER NOT NULL DEFAULT 0"
-#define TOTALS(X) X(put) X(done) X(retried) X(expired) X(late_buried) X(late_dropped)
-#define POLICY(X) X(paused_until) X(archive) X(archive_count) X(late_after) X(late) X(group_limit)
-#define RUN(X) X(number) X(outcome) X(started) X(ended) X(owner) X(status) X(exit) X(signal)
-#define PLAN(X) X(tube) X(interval) X(first) X(priority) X(ttr) X(missed) X(tolerance) X(catch_up)
-#define AGAIN(X) X(until) X(again) X(again_at)
-#define LIVES(X) X(started) X(guard) X(guard_started)
-#define FIRINGS(X) X(paused) X(last) X(job) X(fired) X(skipped)
+#define ZERO " INTEGER NOT NULL DEFAULT 0"
 static const struct {
     const char *name;
     const char *sql;
 } objects[] = {
-    {"tubes", "CREATE TABLE tubes("
-              "id INTEGER PRIMARY KEY, "
-              "name TEXT NOT NULL UNIQUE" TOTALS(ZERO) POLICY(ZERO) ") STRICT"},
-    {"jobs", "CREATE TABLE jobs("
-             "id INTEGER PRIMARY KEY, "
-             "state INTEGER NOT NULL" NUMBERS ", "
-             "renewed INTEGER" WORDS ", "
-             "reason TEXT NOT NULL, "
-             "checksum INTEGER NOT NULL, "
-             "told BLOB, "
-             "body BLOB, "
-             "outcome INTEGER"
-             ") STRICT"},
-    {"bodies", "CREATE TABLE bodies("
-               "id INTEGER PRIMARY KEY, "
-               "told BLOB, "
-               "body BLOB NOT NULL"
-               ") STRICT"},
+    {"tubes", "CREATE TABLE tubes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, put" ZERO
+              ", done" ZERO ", retried" ZERO ", expired" ZERO ", late_buried" ZERO
+              ", late_dropped" ZERO ", paused_until" ZERO ", archive" ZERO ", archive_count" ZERO
+              ", late_after" ZERO ", late" ZERO ", group_limit" ZERO ") STRICT"},
+    {"jobs",
+     "CREATE TABLE jobs(id INTEGER PRIMARY KEY, state INTEGER NOT NULL" NUMBERS
+     ", renewed INTEGER" WORDS ", reason TEXT NOT NULL, checksum INTEGER NOT NULL, told BLOB, "
+     "body BLOB, outcome INTEGER) STRICT"},
+    {"bodies", "CREATE TABLE bodies(id INTEGER PRIMARY KEY, told BLOB, body BLOB NOT NULL) STRICT"},
     {"jobs_put_id", "CREATE INDEX jobs_put_id ON jobs(put_id, tube) WHERE put_id IS NOT NULL"},
     {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, state, run_at) WHERE state = 1"},
     {"jobs_ready",
@@ -84,48 +66,33 @@ static const struct {
      "CREATE INDEX jobs_suspects ON jobs(tube, state, priority, run_at) WHERE state = 9"},
     {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, state, lease) WHERE state = 3"},
     {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube, state) WHERE state = 4"},
-    {"meta", "CREATE TABLE meta("
-             "id INTEGER PRIMARY KEY, "
-             "boot TEXT NOT NULL, "
-             "store INTEGER NOT NULL, "
-             "identity TEXT NOT NULL, "
-             "floor INTEGER NOT NULL"
-             ") STRICT"},
-    {"attempts", "CREATE TABLE attempts("
-                 "job INTEGER NOT NULL, "
-                 "slot INTEGER NOT NULL" RUN(NUMBER) ", "
-                                                     "reason TEXT NOT NULL, "
-                                                     "tail TEXT NOT NULL, "
-                                                     "PRIMARY KEY(job, slot)"
-                                                     ") WITHOUT ROWID, STRICT"},
-    {"keys", "CREATE TABLE keys("
-             "tube INTEGER NOT NULL, "
-             "key TEXT NOT NULL, "
-             "job INTEGER NOT NULL" AGAIN(NUMBER) WORDS ", "
-                                                        "PRIMARY KEY(tube, key)"
-                                                        ") WITHOUT ROWID, STRICT"},
+    {"meta",
+     "CREATE TABLE meta(id INTEGER PRIMARY KEY, boot TEXT NOT NULL, store INTEGER NOT NULL, "
+     "identity TEXT NOT NULL, floor INTEGER NOT NULL) STRICT"},
+    {"attempts",
+     "CREATE TABLE attempts(job INTEGER NOT NULL, slot INTEGER NOT NULL, number INTEGER NOT NULL, "
+     "outcome INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, "
+     "owner INTEGER NOT NULL, status INTEGER NOT NULL, exit INTEGER NOT NULL, "
+     "signal INTEGER NOT NULL, reason TEXT NOT NULL, tail TEXT NOT NULL, PRIMARY KEY(job, slot)"
+     ") WITHOUT ROWID, STRICT"},
+    {"keys", "CREATE TABLE keys(tube INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, "
+             "until INTEGER NOT NULL, again INTEGER NOT NULL, again_at INTEGER NOT NULL" WORDS
+             ", PRIMARY KEY(tube, key)) WITHOUT ROWID, STRICT"},
     {"keys_job", "CREATE INDEX keys_job ON keys(job)"},
     {"keys_put_id", "CREATE INDEX keys_put_id ON keys(put_id) WHERE put_id IS NOT NULL"},
     {"keys_ended", "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
-    {"schedules", "CREATE TABLE schedules("
-                  "id INTEGER PRIMARY KEY, "
-                  "name TEXT NOT NULL UNIQUE, "
-                  "cron TEXT NOT NULL, "
-                  "zone TEXT NOT NULL" PLAN(NUMBER) ", "
-                                                    "flags INTEGER NOT NULL, "
-                                                    "next INTEGER NOT NULL" FIRINGS(
-                                                        ZERO) ", "
-                                                              "problem TEXT NOT NULL DEFAULT '', "
-                                                              "checksum INTEGER NOT NULL, "
-                                                              "body BLOB NOT NULL"
-                                                              ") STRICT"},
+    {"schedules",
+     "CREATE TABLE schedules(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+     "cron TEXT NOT NULL, zone TEXT NOT NULL, tube INTEGER NOT NULL, interval INTEGER NOT NULL, "
+     "first INTEGER NOT NULL, priority INTEGER NOT NULL, ttr INTEGER NOT NULL, "
+     "missed INTEGER NOT NULL, tolerance INTEGER NOT NULL, catch_up INTEGER NOT NULL, "
+     "flags INTEGER NOT NULL, next INTEGER NOT NULL, paused" ZERO ", last" ZERO ", job" ZERO
+     ", fired" ZERO ", skipped" ZERO ", problem TEXT NOT NULL DEFAULT '', "
+     "checksum INTEGER NOT NULL, body BLOB NOT NULL) STRICT"},
     {"schedules_next", "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
-    {"workers", "CREATE TABLE workers("
-                "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-                "pid INTEGER NOT NULL" LIVES(NUMBER) ", "
-                                                     "boot TEXT NOT NULL, "
-                                                     "space TEXT NOT NULL"
-                                                     ") STRICT"},
+    {"workers", "CREATE TABLE workers(id INTEGER PRIMARY KEY AUTOINCREMENT, pid INTEGER NOT NULL, "
+                "started INTEGER NOT NULL, guard INTEGER NOT NULL, guard_started INTEGER NOT NULL, "
+                "boot TEXT NOT NULL, space TEXT NOT NULL) STRICT"},
     {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, state, lease) WHERE state = 5"},
     {"jobs_stubs", "CREATE INDEX jobs_stubs ON jobs(tube, state, lease, outcome) WHERE state = 6"},
     {"jobs_group",
