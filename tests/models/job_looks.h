@@ -241,7 +241,6 @@ static void trim(int tube)
 
 static void do_settle(void)
 {
-    static const char *const reasons[] = {NULL, "", "it failed", "no such file"};
     const struct held *held = &world.held[below(HELD)];
     struct stored_job *job = stored_find(&world.backend, held->number);
     if (held->number == 0 || job == NULL) {
@@ -249,21 +248,8 @@ static void do_settle(void)
     }
     const struct weiri_reservation reservation = {
         .number = held->number, .token = held->token, .job = {.group = group_names[held->group]}};
-    enum weiri_job_event event =
-        (enum weiri_job_event)(WEIRI_JOB_TOUCH + below(WEIRI_JOB_BURY - WEIRI_JOB_TOUCH + 1));
-    bool is_timed = event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_RETURN;
-    bool has_failed = event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_BURY;
-    const struct weiri_settlement settlement = {
-        .reservation = &reservation,
-        .event = event,
-        .delay_ns = is_timed && below(3) != 0 ? units(30) : 0,
-        .since_ns = world.reference.lease - units(5),
-        .progress = event == WEIRI_JOB_TOUCH ? below(101) : 0,
-        .reason = has_failed || event == WEIRI_JOB_DONE ? reasons[below(4)] : NULL,
-        .end = {.outcome = event == WEIRI_JOB_RELEASE ? WEIR_RUN_RETRY
-                           : event == WEIRI_JOB_BURY  ? WEIR_RUN_BURIED
-                                                      : 0},
-    };
+    const struct weiri_settlement settlement = any_settlement(&reservation, world.reference.lease);
+    enum weiri_job_event event = settlement.event;
     int tube = (int)job->row.tube;
     struct weiri_job_row row = stored_load(&world.backend, job);
     struct weiri_effects effects;

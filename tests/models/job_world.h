@@ -8,14 +8,13 @@
 
 #include "jobs/core/firing.h"
 #include "models/job_backend.h"
+#include "models/job_draws.h"
 #include "models/job_rules.h"
 
 enum {
     HELD = 24,
-    SCHEDULES = 3,
-    UNIT_MS = 100 /* times are multiples of it, so that they meet */
+    SCHEDULES = 3
 };
-#define UNIT WEIR_MS(UNIT_MS)
 
 /* What must have happened, so that the steps are worth it. */
 enum event {
@@ -89,19 +88,6 @@ static struct {
     int64_t bodies;
     uint64_t seen[EVENTS];
 } world;
-
-static const char lost_words[] =
-    "its reservation ended: the worker died, or took longer than the TTR without a touch";
-
-static int below(int limit)
-{
-    return (int)test_random_below((uint64_t)limit);
-}
-
-static int64_t units(int most)
-{
-    return below(most + 1) * UNIT;
-}
 
 static struct weiri_tube_record *record_of(int64_t tube)
 {

@@ -175,26 +175,12 @@ static void do_let_go(void)
 
 static void do_settle(void)
 {
-    static const char *const reasons[] = {NULL, "", "it failed", "no such file"};
     struct held *held = any_held();
     if (held == NULL) {
         return;
     }
-    enum weiri_job_event event =
-        (enum weiri_job_event)(WEIRI_JOB_TOUCH + below(WEIRI_JOB_BURY - WEIRI_JOB_TOUCH + 1));
-    bool is_timed = event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_RETURN;
-    bool has_failed = event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_BURY;
-    struct weiri_settlement told = {
-        .reservation = held->reservation,
-        .event = event,
-        .delay_ns = is_timed && below(3) != 0 ? units(30) : 0,
-        .since_ns = world.reference.lease - units(5),
-        .progress = event == WEIRI_JOB_TOUCH ? below(101) : 0,
-        .reason = has_failed || event == WEIRI_JOB_DONE ? reasons[below(4)] : NULL,
-        .end = {.outcome = event == WEIRI_JOB_RELEASE ? WEIR_RUN_RETRY
-                           : event == WEIRI_JOB_BURY  ? WEIR_RUN_BURIED
-                                                      : 0},
-    };
+    struct weiri_settlement told = any_settlement(held->reservation, world.reference.lease);
+    enum weiri_job_event event = told.event;
     struct weiri_exchange exchange = {.tube = held->reservation->job.tube, .settlements = &told};
     CHECK_STATUS(world.broker->ops->exchange(world.broker->store, &exchange, NULL), WEIR_OK);
     int64_t number = held->reservation->number;

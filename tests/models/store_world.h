@@ -8,24 +8,21 @@
 
 #include "jobs/sqlite/store.h"
 
+#include "models/job_draws.h"
 #include "models/job_rules.h"
 #include "support/jobs.h"
 
 enum {
     HELD = 24,
-    UNIT_MS = 100,    /* times are multiples of it, so that they meet */
     BODY_SIZE = 4000, /* of a large body, which has a row of its own */
     PUT_ID_S = 600    /* an archived job has its put_id so long after its end */
 };
-#define UNIT WEIR_MS(UNIT_MS)
 #define SUSPECT_NS WEIR_SECONDS(60)
 
 static const char *const tubes[TUBES] = {"a", "b", "c"};
 static const char *const keys[KEYS + 1] = {NULL, "k1", "k2", "k3", "k4"};
 static const char *const groups[GROUPS + 1] = {NULL, "north", "south"};
 static const char *const put_ids[PUT_IDS + 1] = {NULL, "p1", "p2", "p3"};
-static const char lost_words[] =
-    "its reservation ended: the worker died, or took longer than the TTR without a touch";
 
 /* What must have happened, so that the steps are worth it. */
 enum event {
@@ -81,16 +78,6 @@ static struct {
     int64_t awaited_until;
     uint64_t seen[EVENTS];
 } world;
-
-static int below(int limit)
-{
-    return (int)test_random_below((uint64_t)limit);
-}
-
-static int64_t units(int most)
-{
-    return below(most + 1) * UNIT;
-}
 
 /* The body of a put: one of eight is large. */
 static void write_body(int64_t body, char text[BODY_SIZE])
