@@ -8,6 +8,7 @@
 #include "support/changes.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
 
@@ -52,17 +53,7 @@ static enum weir_run_outcome last_outcome(weir_broker *broker, const char *id)
 /* The rows of all jobs that have not ended. */
 static int64_t rows(weir_broker *broker)
 {
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(
-        sqlite3_prepare_v2(store->writer.db,
-                           "SELECT count(*) FROM attempts JOIN jobs ON id = job WHERE state < 5",
-                           -1, &statement, NULL),
-        ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t count = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return count;
+    return query(broker, "SELECT count(*) FROM attempts JOIN jobs ON id = job WHERE state < 5");
 }
 
 static void fail_once(weir_broker *broker, enum weiri_job_event event,

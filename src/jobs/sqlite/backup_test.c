@@ -10,6 +10,7 @@
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
 #include "support/small_disk.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -26,17 +27,6 @@ static void work(void *arg)
         CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
         jobs_free_one(broker, job);
     }
-}
-
-static int64_t query(weir_broker *broker, const char *sql)
-{
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return value;
 }
 
 /* Checks a copy and empties it. */

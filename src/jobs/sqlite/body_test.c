@@ -5,6 +5,7 @@
 
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -13,19 +14,8 @@ static char large[WEIRI_BODY_INSIDE + 1];
 /* Checks how many bodies are in their rows, and how many are apart. */
 static void check_rows(weir_broker *broker, int64_t inside, int64_t apart)
 {
-    struct weiri_store *store = broker->store;
-    const int64_t expected[] = {inside, apart};
-    for (int i = 0; i < 2; i++) {
-        sqlite3_stmt *statement;
-        CHECK_INT(sqlite3_prepare_v2(store->writer.db,
-                                     i == 0 ? "SELECT count(body) FROM jobs"
-                                            : "SELECT count(*) FROM bodies",
-                                     -1, &statement, NULL),
-                  ==, SQLITE_OK);
-        CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-        CHECK_INT(sqlite3_column_int64(statement, 0), ==, expected[i]);
-        CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    }
+    CHECK_INT(query(broker, "SELECT count(body) FROM jobs"), ==, inside);
+    CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, apart);
 }
 
 static void put(weir_broker *broker, size_t size, const struct weir_put_options *options)

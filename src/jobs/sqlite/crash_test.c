@@ -13,6 +13,7 @@
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 #include "support/killed_at.h"
+#include "support/store_query.h"
 
 enum {
     NUMBERS = 20000,
@@ -110,17 +111,6 @@ static void work(struct ledger *ledger, int rounds)
         weir_broker_close(broker);
         atomic_fetch_add(&ledger->operations, 1);
     }
-}
-
-static int64_t query(weir_broker *broker, const char *sql)
-{
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return value;
 }
 
 struct presence {
@@ -232,6 +222,25 @@ static void start_anew(struct ledger *ledger)
     ledger->done = 0;
 }
 
+/* Works in a process of its own until there were so many operations, and some time more. */
+static void work_and_be_killed(struct ledger *ledger, int64_t until)
+{
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        work(ledger, 1000);
+        _exit(1);
+    }
+    while (ledger->operations < until) {
+        (void)sched_yield();
+    }
+    spin(test_random_below(500000));
+    CHECK_INT(kill(child, SIGKILL), ==, 0);
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 TEST(killed_at_random, "a process killed at a random moment loses nothing and leaves a sound store")
 {
     struct ledger *ledger = make_ledger();
@@ -243,20 +252,7 @@ TEST(killed_at_random, "a process killed at a random moment loses nothing and le
             unknown = 0;
         }
         int64_t until = ledger->operations + (int64_t)test_random_below(12);
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            work(ledger, 1000);
-            _exit(1);
-        }
-        while (ledger->operations < until) {
-            (void)sched_yield();
-        }
-        spin(test_random_below(500000));
-        CHECK_INT(kill(child, SIGKILL), ==, 0);
-        int status;
-        CHECK_INT(waitpid(child, &status, 0), ==, child);
-        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        work_and_be_killed(ledger, until);
         unknown += BATCH;
         recover(ledger, unknown);
     }
@@ -297,18 +293,7 @@ TEST(totals, "totals never go back for who reads them while writers are killed")
     }
     for (uint64_t i = test_scaled(20); i > 0; i--) {
         int64_t until = ledger->operations + 1 + (int64_t)test_random_below(8);
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            work(ledger, 1000);
-            _exit(1);
-        }
-        while (ledger->operations < until) {
-            (void)sched_yield();
-        }
-        spin(test_random_below(500000));
-        CHECK_INT(kill(child, SIGKILL), ==, 0);
-        CHECK_INT(waitpid(child, NULL, 0), ==, child);
+        work_and_be_killed(ledger, until);
     }
     int status;
     ledger->is_over = true;

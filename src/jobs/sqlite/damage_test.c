@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "support/consumer.h"
+#include "support/store_query.h"
 
 enum {
     JOBS = 300
@@ -48,16 +49,6 @@ static void run(sqlite3 *db, const char *sql)
     CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
 }
 
-static int64_t ask(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t number = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return number;
-}
-
 /* Overwrites an object's first page. */
 static void damage_page(const char *name, unsigned char byte)
 {
@@ -65,7 +56,7 @@ static void damage_page(const char *name, unsigned char byte)
     unsigned char page[4096];
     (void)snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", name);
     sqlite3 *db = open_file();
-    int64_t number = ask(db, sql);
+    int64_t number = query_file(db, sql);
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
     memset(page, byte, sizeof(page));
     int fd = open("jobs.db", O_WRONLY | O_CLOEXEC);
@@ -144,9 +135,10 @@ static void expect_repair(void)
     CHECK_INT(messages.others, ==, 0);
     weir_broker_close(broker);
     sqlite3 *db = open_file();
-    CHECK_INT(ask(db, "SELECT count(*) FROM pragma_integrity_check "
-                      "WHERE integrity_check NOT LIKE '%never used%' AND integrity_check <> 'ok'"),
-              ==, 0);
+    CHECK_INT(
+        query_file(db, "SELECT count(*) FROM pragma_integrity_check "
+                       "WHERE integrity_check NOT LIKE '%never used%' AND integrity_check <> 'ok'"),
+        ==, 0);
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
 }
 
@@ -264,8 +256,8 @@ TEST(state, "a job in no known state is buried when the indexes are made anew; t
 static bool is_sound(void)
 {
     sqlite3 *db = open_file();
-    bool is = ask(db, "SELECT count(*) FROM pragma_integrity_check "
-                      "WHERE integrity_check LIKE '%index%'") == 0;
+    bool is = query_file(db, "SELECT count(*) FROM pragma_integrity_check "
+                             "WHERE integrity_check LIKE '%index%'") == 0;
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
     return is;
 }

@@ -13,6 +13,7 @@
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -131,17 +132,6 @@ static void record_puts(const char *durability)
     }
     fault.watch = NULL;
     weir_broker_close(broker);
-}
-
-static int64_t query(weir_broker *broker, const char *sql)
-{
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return value;
 }
 
 /* Cuts the power at each moment. Returns how many times jobs that were acknowledged are gone. */

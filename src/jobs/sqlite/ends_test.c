@@ -9,19 +9,9 @@
 #include "support/changes.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
-
-static int64_t query(weir_broker *broker, const char *sql)
-{
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t number = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return number;
-}
 
 /* Runs a job of the tube t, which is retried so often first. */
 static void finish(weir_broker *broker, int failures)

@@ -11,6 +11,7 @@
 
 #include "support/changes.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
 
@@ -78,15 +79,7 @@ static void pass(int64_t time_ns)
 
 static int64_t rows(weir_broker *broker)
 {
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(
-        sqlite3_prepare_v2(store->writer.db, "SELECT count(*) FROM keys", -1, &statement, NULL), ==,
-        SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t count = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return count;
+    return query(broker, "SELECT count(*) FROM keys");
 }
 
 TEST(waiting, "a put with the key of a job that waits: refused, or that job, renewed or earlier")

@@ -8,6 +8,7 @@
 
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -72,16 +73,6 @@ static void remove_store(void)
 
 /* So many in a row. */
 static const int numbers[] = {1, 20, 1000};
-
-static int64_t query(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return value;
-}
 
 TEST(put,
      "a put that gets no memory leaves no transaction: the next one is done, by this handle and "
@@ -179,9 +170,9 @@ TEST(transaction,
             enum weir_status end = weir_transaction_commit(transaction, NULL);
             CHECK(end == WEIR_OK || (status != WEIR_OK && end == WEIR_ESTATE));
             int64_t count = status == WEIR_OK ? 2 : 0;
-            CHECK_INT(query(db, "SELECT count(*) FROM jobs"), ==, count);
-            CHECK_INT(query(db, "SELECT count(*) FROM bodies"), ==, count);
-            CHECK_INT(query(db, "SELECT count(*) FROM jobs WHERE state = 2"), ==, count);
+            CHECK_INT(query_file(db, "SELECT count(*) FROM jobs"), ==, count);
+            CHECK_INT(query_file(db, "SELECT count(*) FROM bodies"), ==, count);
+            CHECK_INT(query_file(db, "SELECT count(*) FROM jobs WHERE state = 2"), ==, count);
             weir_transaction_free(transaction);
             CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
             CHECK_STATUS(weir_broker_close(broker), WEIR_OK);

@@ -9,6 +9,7 @@
 #include "jobs/sqlite/store.h"
 #include "support/changes.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -188,17 +189,9 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
     CHECK_INT(counts_of(broker).archived, ==, 0);
     (void)finish(broker, "x");
     CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "");
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(
-                  store->writer.db,
-                  "SELECT (SELECT count(*) FROM jobs WHERE state <> 6) + (SELECT count(*) FROM "
-                  "bodies) + (SELECT count(*) FROM attempts)",
-                  -1, &statement, NULL),
-              ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    CHECK_INT(sqlite3_column_int(statement, 0), ==, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    CHECK_INT(query(broker, "SELECT (SELECT count(*) FROM jobs WHERE state <> 6) + (SELECT "
+                            "count(*) FROM bodies) + (SELECT count(*) FROM attempts)"),
+              ==, 0);
     weir_broker_close(broker);
 }
 

@@ -13,6 +13,21 @@ struct plan_row {
     const char *plan;
 };
 
+/* The steps of the plan of a statement, each with a newline. */
+static char *plan_of(struct weiri_store *store, enum weiri_sql which, char text[8192])
+{
+    char sql[4096];
+    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[which]);
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+    for (size_t size = 0; sqlite3_step(statement) == SQLITE_ROW;) {
+        int more = snprintf(text + size, 8192 - size, "%s\n", sqlite3_column_text(statement, 3));
+        size += (size_t)more;
+    }
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    return text;
+}
+
 TEST(plans, "each statement walks the one index made for it, in order, without sorting")
 {
     static const struct plan_row rows[] = {
@@ -63,16 +78,11 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING COVERING INDEX jobs_buried (tube=? AND state=?)"},
     };
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weiri_store *store = broker->store;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char sql[2048];
-        (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[rows[i].which]);
-        sqlite3_stmt *statement;
-        CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-        CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-        CHECK_STRING((const char *)sqlite3_column_text(statement, 3), rows[i].plan);
-        CHECK_INT(sqlite3_step(statement), ==, SQLITE_DONE);
-        CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+        char text[8192] = "";
+        char expected[400];
+        (void)snprintf(expected, sizeof(expected), "%s\n", rows[i].plan);
+        CHECK_STRING(plan_of(broker->store, rows[i].which, text), expected);
     }
     weir_broker_close(broker);
 }
@@ -80,18 +90,14 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
 /* Checks that the plan of a statement has these steps and no other. */
 static void expect_steps(enum weiri_sql which, const char *const *steps, size_t count)
 {
+    char text[8192] = "";
+    char expected[8192] = "";
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weiri_store *store = broker->store;
-    char sql[2048];
-    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[which]);
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    for (size_t i = 0; i < count; i++) {
-        CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-        CHECK_STRING((const char *)sqlite3_column_text(statement, 3), steps[i]);
+    for (size_t i = 0, size = 0; i < count; i++) {
+        int more = snprintf(expected + size, sizeof(expected) - size, "%s\n", steps[i]);
+        size += (size_t)more;
     }
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_DONE);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    CHECK_STRING(plan_of(broker->store, which, text), expected);
     weir_broker_close(broker);
 }
 
@@ -230,21 +236,6 @@ TEST(plan_of_schedules, "the next schedule by name is found in the index of name
         "SEARCH s USING INDEX sqlite_autoindex_schedules_1 (name>?)",
         "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_SHOW_SCHEDULE, steps, 2);
-}
-
-/* The steps of the plan of a statement. */
-static char *plan_of(struct weiri_store *store, enum weiri_sql which, char text[8192])
-{
-    char sql[4096];
-    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[which]);
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    for (size_t size = 0; sqlite3_step(statement) == SQLITE_ROW;) {
-        int more = snprintf(text + size, 8192 - size, "%s\n", sqlite3_column_text(statement, 3));
-        size += (size_t)more;
-    }
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return text;
 }
 
 TEST(plan_of_counts,

@@ -15,6 +15,7 @@
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -31,16 +32,6 @@ static void run(sqlite3 *db, const char *sql)
     if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK) {
         test_fail(__FILE__, __LINE__, "%s: %s", sql, text);
     }
-}
-
-static int64_t query(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return value;
 }
 
 static struct outbox open_outbox(void)
@@ -82,7 +73,7 @@ static void begin(struct outbox *outbox)
 
 static void check_both(struct outbox *outbox, int64_t count)
 {
-    CHECK_INT(query(outbox->db, "SELECT count(*) FROM orders"), ==, count);
+    CHECK_INT(query_file(outbox->db, "SELECT count(*) FROM orders"), ==, count);
     CHECK_COUNTS(outbox->broker, "t", 0, count, 0, 0);
 }
 
@@ -252,7 +243,7 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
         CHECK_STATUS(weir_transaction_commit(outbox.transaction, &error), WEIR_ESCHEMA);
         CHECK(strstr(error.text, "is not as a weir store") != NULL);
         CHECK_INT(sqlite3_get_autocommit(outbox.db), !=, 0);
-        CHECK_INT(query(outbox.db, "SELECT count(*) FROM orders"), ==, 1);
+        CHECK_INT(query_file(outbox.db, "SELECT count(*) FROM orders"), ==, 1);
         /* Another program's, which weir does not see before. */
         run(outbox.db, rows[i]);
         expect_refusal("jobs.db?shared=1", "is not as a weir store");
@@ -276,9 +267,9 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
     CHECK_STATUS(weir_broker_backup(outbox.broker, "copy.db", NULL), WEIR_OK);
     weir_broker *copy = jobs_store_open("copy.db?shared=1", &wall);
     store = copy->store;
-    CHECK_INT(query(store->writer.db, "SELECT count(*) FROM sqlite_schema WHERE name = 'i'"), ==,
-              1);
-    CHECK_INT(query(store->writer.db, "SELECT count(*) FROM orders"), ==, 2);
+    CHECK_INT(query_file(store->writer.db, "SELECT count(*) FROM sqlite_schema WHERE name = 'i'"),
+              ==, 1);
+    CHECK_INT(query_file(store->writer.db, "SELECT count(*) FROM orders"), ==, 2);
     CHECK_COUNTS(copy, "t", 0, 1, 0, 0);
     weir_broker_close(copy);
     close_outbox(&outbox);
@@ -437,7 +428,7 @@ TEST(failing,
     for (int nth = 0; has_failed; nth++) {
         struct outbox outbox = open_outbox();
         struct weiri_store *store = outbox.broker->store;
-        int64_t before = query(store->writer.db, "SELECT count(*) FROM orders");
+        int64_t before = query_file(store->writer.db, "SELECT count(*) FROM orders");
         fault_arm(FAULT_WRITE | FAULT_SYNC, nth, false, SQLITE_IOERR_WRITE);
         enum weir_status status = WEIR_OK;
         for (int i = 0; i < 3 && status == WEIR_OK; i++) {
@@ -460,11 +451,11 @@ TEST(failing,
         close_outbox(&outbox);
         outbox.broker = jobs_store_open("jobs.db?shared=1", &wall);
         store = outbox.broker->store;
-        int64_t rows = query(store->writer.db, "SELECT count(*) FROM orders");
+        int64_t rows = query_file(store->writer.db, "SELECT count(*) FROM orders");
         CHECK_INT(rows - before, <=, 3);
         CHECK_INT(rows, >=, told);
         CHECK_INT(jobs_counts(outbox.broker, "t").ready, ==, rows);
-        CHECK_INT(query(store->writer.db, "SELECT count(body) FROM jobs"), ==, rows);
+        CHECK_INT(query_file(store->writer.db, "SELECT count(body) FROM jobs"), ==, rows);
         told = rows;
         weir_broker_close(outbox.broker);
     }
@@ -498,7 +489,7 @@ TEST(killed, "a process that is killed leaves both or neither")
         CHECK_INT(waitpid(child, &status, 0), ==, child);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
         struct outbox outbox = open_outbox();
-        int64_t rows = query(outbox.db, "SELECT count(*) FROM orders");
+        int64_t rows = query_file(outbox.db, "SELECT count(*) FROM orders");
         CHECK_INT(rows, >=, *acknowledged);
         CHECK_INT(rows, <=, *acknowledged + 1);
         check_both(&outbox, rows);

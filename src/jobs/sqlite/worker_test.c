@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 /* --- processes --- */
 
@@ -179,17 +180,6 @@ static weir_broker *open_store(void)
     return broker;
 }
 
-static int64_t ask(weir_broker *broker, const char *sql)
-{
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t number = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return number;
-}
-
 static void change(weir_broker *broker, const char *sql)
 {
     struct weiri_store *store = broker->store;
@@ -214,21 +204,21 @@ TEST(row, "a process has a row of workers from its first job on, and the jobs th
 {
     die_with_job("t");
     weir_broker *broker = open_store();
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers"), ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers"), ==, 1);
     (void)jobs_put(broker, "u", "x", NULL);
     (void)jobs_put(broker, "u", "x", NULL);
     struct weiri_list list;
     (void)jobs_reserve(broker, "none", 1, 1000, &list);
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers"), ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers"), ==, 1);
     (void)jobs_reserve(broker, "u", 1, 1000, &list);
     struct weiri_reservation *second = jobs_reserve_one(broker, "u");
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers"), ==, 2);
-    CHECK_INT(ask(broker, "SELECT count(*) FROM jobs WHERE worker = 2"), ==, 2);
-    CHECK_INT(ask(broker, "SELECT pid FROM workers WHERE id = 2"), ==, getpid());
-    CHECK_INT(ask(broker, "SELECT worker FROM jobs WHERE id = 1"), ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers"), ==, 2);
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE worker = 2"), ==, 2);
+    CHECK_INT(query(broker, "SELECT pid FROM workers WHERE id = 2"), ==, getpid());
+    CHECK_INT(query(broker, "SELECT worker FROM jobs WHERE id = 1"), ==, 1);
     CHECK_STATUS(jobs_settle(broker, jobs_first(&list), WEIRI_JOB_BURY, 0, "why"), WEIR_OK);
     CHECK_STATUS(jobs_settle(broker, second, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
-    CHECK_INT(ask(broker, "SELECT worker FROM jobs WHERE state = 4"), ==, 2);
+    CHECK_INT(query(broker, "SELECT worker FROM jobs WHERE state = 4"), ==, 2);
     jobs_free(broker, &list);
     jobs_free_one(broker, second);
     weir_broker_close(broker);
@@ -243,8 +233,8 @@ TEST(unknown_row, "a worker that has no row does not leave that of the one befor
     store->space[0] = '\0';
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     CHECK_INT(job->job.attempts, ==, 2);
-    CHECK_INT(ask(broker, "SELECT worker FROM jobs WHERE id = 1"), ==, 0);
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers"), ==, 1);
+    CHECK_INT(query(broker, "SELECT worker FROM jobs WHERE id = 1"), ==, 0);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers"), ==, 1);
     jobs_free_one(broker, job);
     weir_broker_close(broker);
 }
@@ -260,14 +250,14 @@ TEST(forgotten, "the rows of the last 10,000 workers stay, and of those that hav
     change(broker, "INSERT INTO workers(id, pid, started, guard, guard_started, boot, space) "
                    "VALUES(10002, 1, 1, 0, 0, '', '')");
     jobs_free_one(broker, jobs_reserve_one(broker, "v"));
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers"), ==, 3);
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers WHERE id = 2"), ==, 0);
-    CHECK_INT(ask(broker, "SELECT worker FROM jobs WHERE id = 3"), ==, 10003);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers"), ==, 3);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers WHERE id = 2"), ==, 0);
+    CHECK_INT(query(broker, "SELECT worker FROM jobs WHERE id = 3"), ==, 10003);
     change(broker, "DELETE FROM workers");
     weir_broker *other = open_store();
     (void)jobs_put(other, "v", "x", NULL);
     jobs_free_one(other, jobs_reserve_one(other, "v"));
-    CHECK_INT(ask(broker, "SELECT worker FROM jobs WHERE id = 4"), ==, 10004);
+    CHECK_INT(query(broker, "SELECT worker FROM jobs WHERE id = 4"), ==, 10004);
     weir_broker_close(other);
     weir_broker_close(broker);
 }
@@ -277,8 +267,8 @@ TEST(booted, "the rows of an earlier boot go with its leases")
     die_with_job("t");
     struct jobs_clocks clocks = {{JOBS_WALL_START}, {JOBS_WALL_START}};
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "another boot");
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers"), ==, 0);
-    CHECK_INT(ask(broker, "SELECT lease FROM jobs WHERE id = 1"), ==, 0);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers"), ==, 0);
+    CHECK_INT(query(broker, "SELECT lease FROM jobs WHERE id = 1"), ==, 0);
     weir_broker_close(broker);
 }
 
@@ -308,7 +298,7 @@ TEST(rolled_back, "a row that is rolled back, or left out on a full disk, is add
     CHECK_STATUS(weiri_commit(store, enter_full, NULL, NULL), WEIR_OK);
     CHECK_INT(store->worker, ==, 0);
     jobs_free_one(broker, jobs_reserve_one(broker, "t"));
-    CHECK_INT(ask(broker, "SELECT count(*) FROM workers WHERE id = 1"), ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM workers WHERE id = 1"), ==, 1);
     weir_broker_close(broker);
 }
 
