@@ -373,7 +373,7 @@ TEST(source_node_away,
     struct servers servers;
     servers_start(&servers);
     weir_broker *store = open_url("sqlite:jobs.db");
-    weir_broker *cluster = open_cluster(&servers, CLAIMS);
+    weir_broker *cluster = open_cluster(&servers, "min_written=3&" CLAIMS);
     fill(cluster);
     server_end(&servers.node[1]);
     struct weir_move_counts counts = {0};
