@@ -63,6 +63,7 @@ extern const struct bench_measurement bench_parallel[];
 extern const struct bench_measurement bench_pending[];
 extern const struct bench_measurement bench_periodic[];
 extern const struct bench_measurement bench_pool[];
+extern const struct bench_measurement bench_processor[];
 extern const struct bench_measurement bench_servers[];
 extern const struct bench_measurement bench_store[];
 extern const struct bench_measurement bench_storms[];
