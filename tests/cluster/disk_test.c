@@ -3,6 +3,8 @@
 /* A node of three has a disk that fails or is full: real beanstalkds. */
 #define _GNU_SOURCE /* small_disk.h: unshare */
 
+#include <weir/admin.h>
+
 #include "cluster/ledger.h"
 #include "support/small_disk.h"
 
@@ -58,9 +60,15 @@ static void end(struct world *world)
     servers_end(&world->servers);
 }
 
+static int find_binlog(const struct weir_node *node, void *arg)
+{
+    *(bool *)arg = node->has_binlog;
+    return 1; /* the first alone */
+}
+
 TEST(writes_fail,
-     "a node of which writes to its disk fail: the log tells of it, and no accepted job "
-     "is lost when it is killed, nor doubled")
+     "a node of which writes to its disk fail: the log tells of it and it is shown without a "
+     "binlog, and no accepted job is lost when it is killed, nor doubled")
 {
     struct world world;
     begin(&world);
@@ -78,6 +86,9 @@ TEST(writes_fail,
         const struct timespec pause = {0, 50000000};
         (void)nanosleep(&pause, NULL);
     }
+    bool has_binlog = true;
+    CHECK_STATUS(weir_broker_nodes(world.broker, find_binlog, &has_binlog, &error), WEIR_OK);
+    CHECK(!has_binlog);
     set_fault('\0');
     restart_first(&world);
     end(&world);

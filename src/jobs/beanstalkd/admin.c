@@ -139,9 +139,8 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
                               &shown.job)) {
         return 0;
     }
-    const char *why_bad =
-        weiri_shown_read(cluster, cluster->options.nodes[weiri_query_node(found)].text, stats.tube,
-                         found->id, found->body, found->body_size, &shown);
+    const char *why_bad = weiri_shown_read(cluster, weiri_query_name(found), stats.tube, found->id,
+                                           found->body, found->body_size, &shown);
     if (why_bad != NULL) {
         shown.job.reason = why_bad;
     } else if (shown.job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {

@@ -98,10 +98,9 @@ static void checked(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
     struct weiri_node *node = WEIRI_CONTAINER(command, struct weiri_node, check);
+    (void)delivery;
+    (void)reply;
     node->check_ns = weiri_time_add(weiri_monotonic_now(), CHECK_NS);
-    if (delivery == WEIRI_ANSWERED && reply->kind == WEIRI_OK_BODY) {
-        weiri_facts_read(reply->body, reply->body_size, &node->control.facts);
-    }
 }
 
 /* Tells of a node that went away or came back, or writes no binlog any more. */

@@ -119,13 +119,13 @@ struct weiri_query {
     struct weiri_command command;
     enum weiri_delivery delivery; /* 0: not known yet */
     enum weiri_reply_kind kind;   /* 0 unless answered */
-    uint64_t id;                  /* of the job; of WEIRI_JOB_TOO_BIG the node's limit */
+    uint64_t id;                  /* of the job */
     char *body;                   /* taken; weiri_queries_fini() frees it */
     size_t body_size;
     int64_t answered_ns;
-    bool is_patient; /* its node was not silent when it was sent */
-    uint64_t server; /* of the node that answered, as its facts have it */
-    char why[96];    /* not sent or lost: why */
+    bool is_patient;                                /* its node was not silent when it was sent */
+    struct weiri_node_facts facts;                  /* of the node, when it answered */
+    char why[96];                                   /* not sent or lost: why */
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };
 
@@ -167,8 +167,9 @@ void weiri_queries_fini(struct weiri_queries *queries);
 void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns);
 /* The cluster thread's: leaves what need not be waited for. Returns when to do so again. */
 int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
-/* The node of a query. */
+/* The node of a query, and its endpoint as in the URL. */
 size_t weiri_query_node(const struct weiri_query *query);
+const char *weiri_query_name(const struct weiri_query *query);
 /* Writes "endpoint: what happened" behind what is in text. */
 void weiri_query_tell(const struct weiri_query *query, char *text, size_t size);
 /* The same of each that was not answered. Returns how many. */

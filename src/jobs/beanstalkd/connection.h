@@ -55,7 +55,7 @@ enum weiri_conn_state {
 /* The tube that every connection uses and watches at first. */
 #define WEIRI_DEFAULT_TUBE "default"
 
-/* What a node told about itself last. */
+/* What a node told about itself last, in any answer to `stats`. */
 struct weiri_node_facts {
     char version[32];
     uint64_t server;       /* a random number of the process; 0: not known */
@@ -142,7 +142,8 @@ short weiri_conn_events(const struct weiri_conn *conn);
 void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_t size,
                       int64_t now_ns);
 
-/* Reads the body of `stats` into a node's facts, which are those of before. */
+/* Reads the body of `stats` into a node's facts, which are those of before. A connection does so
+ * with each that it receives. */
 void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *facts);
 
 /* Parts of a connection: connection.c, stream.c. */

@@ -1,17 +1,27 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* How the servers of a cluster are, and what all of them are told: pauses. */
+/* How the servers of a cluster are (docs/doctor.md), and what all of them are told: pauses. */
+#include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 
-/* Reads what a node tells. node's texts are in facts. */
-static void read_answer(const struct weiri_query *query, struct weiri_node_facts *facts,
-                        struct weir_node *node)
+/* Between the two times that nodes are asked by a check. */
+#define CHECK_PAUSE_MS 1000
+
+/* Why a node has not told how it is. */
+static const char *why_away(const struct weiri_query *query)
 {
-    weiri_facts_read(query->body, query->body_size, facts);
+    return query->kind != 0 ? weiri_reply_name(query->kind) : query->why;
+}
+
+/* Reads what a node tells. node's texts are in the query. */
+static void read_answer(const struct weiri_query *query, struct weir_node *node)
+{
+    const struct weiri_node_facts *facts = &query->facts;
     uint64_t oldest = weiri_query_number(query, "binlog-oldest-index");
     uint64_t current = weiri_query_number(query, "binlog-current-index");
     uint64_t uptime = weiri_query_number(query, "uptime");
@@ -19,7 +29,7 @@ static void read_answer(const struct weiri_query *query, struct weiri_node_facts
     node->version = facts->version;
     node->uptime_ns = WEIR_SECONDS(uptime > UINT32_MAX ? UINT32_MAX : uptime);
     node->job_size_max = facts->max_job_size;
-    node->has_binlog = current > 0; /* in facts it depends on an earlier answer */
+    node->has_binlog = facts->has_binlog;
     node->connections = (uint32_t)weiri_query_number(query, "current-connections");
     node->binlog_files = current > 0 && oldest > 0 && oldest <= current ? current - oldest + 1 : 0;
     node->binlog_records = facts->records;
@@ -31,43 +41,52 @@ static void read_answer(const struct weiri_query *query, struct weiri_node_facts
 
 static int tell_node(const struct weiri_query *query, int64_t start_ns, weir_node_fn *fn, void *arg)
 {
-    struct weiri_node_facts facts = {.max_job_size = 0};
-    struct weir_node node = {.name = query->command.conn->config.endpoint->text,
+    struct weir_node node = {.name = weiri_query_name(query),
                              .kind = WEIR_NODE_BEANSTALKD,
                              .state = WEIR_NODE_AWAY,
                              .why = "",
                              .version = ""};
     if (query->kind == WEIRI_OK_BODY) {
         node.answer_ns = query->answered_ns - start_ns;
-        read_answer(query, &facts, &node);
+        read_answer(query, &node);
     } else {
-        node.why = query->kind != 0 ? weiri_reply_name(query->kind) : query->why;
+        node.why = why_away(query);
     }
     return fn(&node, arg);
 }
 
-/* Redis, asked for its time. */
-static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *arg)
+/* Redis' name: its URL without user and password. */
+static const char *redis_name(const struct weiri_cluster *cluster)
 {
     const char *url = cluster->options.claims;
     const char *scheme = strstr(url, "://");
-    const char *host = strrchr(url, '@');
-    struct weir_node node = {.name = host != NULL     ? host + 1
-                                     : scheme != NULL ? scheme + 3
-                                                      : url,
+    const char *login = strrchr(url, '@');
+    return login != NULL ? login + 1 : scheme != NULL ? scheme + 3 : url;
+}
+
+/* Asks Redis for its time. False: it is away, the claim's reason says why. */
+static bool ask_redis(struct weiri_cluster *cluster, struct weiri_claim *ret_claim)
+{
+    *ret_claim = (struct weiri_claim){.verb = WEIRI_CLAIM_TIME};
+    weiri_claim_key("", 0, ret_claim->key);
+    return weiri_cluster_claim(cluster, ret_claim) != WEIRI_CLAIM_AWAY;
+}
+
+static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *arg)
+{
+    struct weiri_claim claim;
+    struct weir_node node = {.name = redis_name(cluster),
                              .kind = WEIR_NODE_REDIS,
                              .state = WEIR_NODE_UP,
                              .why = "",
                              .version = ""};
-    struct weiri_claim claim = {.verb = WEIRI_CLAIM_TIME};
-    weiri_claim_key("", 0, claim.key);
-    (void)weiri_cluster_claim(cluster, &claim);
+    (void)ask_redis(cluster, &claim);
     int64_t start = weiri_monotonic_now();
-    if (weiri_cluster_claim(cluster, &claim) == WEIRI_CLAIM_AWAY) {
+    if (ask_redis(cluster, &claim)) {
+        node.answer_ns = weiri_monotonic_now() - start;
+    } else {
         node.state = WEIR_NODE_AWAY;
         node.why = claim.reason;
-    } else {
-        node.answer_ns = weiri_monotonic_now() - start;
     }
     (void)fn(&node, arg);
 }
@@ -94,6 +113,108 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
     }
     if (cluster->claims != NULL && !is_over) {
         tell_redis(cluster, fn, arg);
+    }
+    weiri_queries_fini(&queries);
+    return WEIR_OK;
+}
+
+/* --- the check --- */
+
+/* Compares this host's clock with Redis', which was read between two reads of this one. */
+static void check_redis(struct weiri_cluster *cluster, struct weiri_check *check)
+{
+    const char *name = redis_name(cluster);
+    struct weiri_claim claim;
+    int64_t before = weiri_cluster_now(cluster);
+    if (!ask_redis(cluster, &claim)) {
+        (void)weiri_find(check, "redis", WEIR_FINDING_PROBLEM, name,
+                         "start Redis: without it jobs wait, or run twice",
+                         "it does not answer: %s", claim.reason);
+        return;
+    }
+    int64_t redis = claim.time_ms * WEIR_MS(1);
+    int64_t behind = weiri_time_sub(redis, weiri_cluster_now(cluster));
+    int64_t ahead = weiri_time_sub(before, redis);
+    if (behind > WEIRI_CLOCKS_APART_NS || ahead > WEIRI_CLOCKS_APART_NS) {
+        (void)weiri_find(check, "clock", WEIR_FINDING_PROBLEM, name,
+                         "set the clocks of all hosts by NTP: jobs run late by a wrong one",
+                         "this host's clock is %" PRId64 " s %s Redis'",
+                         (behind > ahead ? behind : ahead) / WEIR_SECONDS(1),
+                         behind > ahead ? "behind" : "ahead of");
+    }
+}
+
+/* Tells what a node's answer to `stats`, or none, says. Those before it are of earlier nodes. */
+static void check_node(const struct weiri_queries *queries, const struct weiri_query *query,
+                       struct weiri_check *check)
+{
+    const char *name = weiri_query_name(query);
+    const struct weiri_node_facts *facts = &query->facts;
+    const struct weiri_query *first = queries->query;
+    const struct weiri_query *twin = queries->query;
+    if (query->kind != WEIRI_OK_BODY) {
+        (void)weiri_find(check, "node", WEIR_FINDING_PROBLEM, name,
+                         "start the node, or take it out of the URL", "it does not answer: %s",
+                         why_away(query));
+        return;
+    }
+    if (facts->is_draining) {
+        (void)weiri_find(check, "drain", WEIR_FINDING_PROBLEM, name,
+                         "start the node anew once it is empty",
+                         "it is in drain mode and takes no jobs");
+    }
+    if (!facts->has_binlog) {
+        bool has_stopped = weiri_query_number(query, "binlog-current-index") > 0;
+        (void)weiri_find(
+            check, "binlog", WEIR_FINDING_PROBLEM, name,
+            has_stopped ? "look at its disk, then start it anew" : "start it with -b FOLDER -f 0",
+            "%s",
+            has_stopped ? "its binlog has stopped: jobs were put, and no record was written"
+                        : "it has no binlog, and forgets its jobs when it ends");
+    }
+    while (first->kind != WEIRI_OK_BODY) {
+        first++;
+    }
+    if (strcmp(first->facts.version, facts->version) != 0) {
+        (void)weiri_find(check, "version", WEIR_FINDING_PROBLEM, name,
+                         "give all nodes the same version",
+                         "it is beanstalkd %s, an earlier node of the URL is %s", facts->version,
+                         first->facts.version);
+    }
+    while (twin->facts.server != facts->server) {
+        twin++;
+    }
+    if (twin != query && facts->server != 0) {
+        (void)weiri_find(check, "server", WEIR_FINDING_PROBLEM, name,
+                         "name each server once: its copies of a job are lost together",
+                         "it is the same beanstalkd as %s", weiri_query_name(twin));
+    }
+}
+
+enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
+                                     struct weir_error *ret_error)
+{
+    struct weiri_cluster *cluster = store;
+    struct weiri_queries queries;
+    const struct weiri_request request = {.verb = WEIRI_STATS};
+    if ((cluster->config->can & WEIRI_CAN(SINGLE_RUNS)) == 0) {
+        (void)weiri_find(check, "claims", WEIR_FINDING_NOTE, "cluster",
+                         "add claims=redis://HOST to the URL, if a job is to run once",
+                         "it has no claims: each copy of a job runs, and no reason is kept");
+    }
+    enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    /* Twice: one that has lost its binlog goes on, as weiri_facts_read() says. */
+    weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
+    (void)poll(NULL, 0, CHECK_PAUSE_MS);
+    weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
+    for (size_t i = 0; i < queries.count && !check->is_over; i++) {
+        check_node(&queries, &queries.query[i], check);
+    }
+    if (cluster->claims != NULL && !check->is_over) {
+        check_redis(cluster, check);
     }
     weiri_queries_fini(&queries);
     return WEIR_OK;

@@ -74,8 +74,9 @@ static enum weir_status prepare(struct put_call *call, const struct weiri_put *p
 static bool is_repeated(const struct weiri_query *queries, size_t i)
 {
     bool is = false;
-    for (size_t j = 0; j < i && !is && queries[i].server != 0; j++) {
-        is = queries[j].kind == WEIRI_INSERTED && queries[j].server == queries[i].server;
+    for (size_t j = 0; j < i && !is && queries[i].facts.server != 0; j++) {
+        is =
+            queries[j].kind == WEIRI_INSERTED && queries[j].facts.server == queries[i].facts.server;
     }
     return is && queries[i].kind == WEIRI_INSERTED;
 }
@@ -160,17 +161,17 @@ static enum weir_status refuse(struct put_call *call, struct weiri_queries *puts
 static void name_job(const struct put_call *call, const struct weiri_query *puts,
                      struct weir_job_id *ret_id)
 {
-    const struct weiri_cluster_options *options = &call->cluster->options;
+    size_t replicas = call->cluster->options.replicas;
     const struct weiri_request *request = &puts->command.request;
     char key[WEIRI_CLAIM_KEY_SIZE];
     weiri_claim_key_behind(request->prefix, request->prefix_size, request->body, request->body_size,
                            key);
     ret_id->text[0] = '\0';
-    for (size_t i = 0; i < options->replicas; i++) {
+    for (size_t i = 0; i < replicas; i++) {
         const struct weiri_query *query = &puts[i];
         if (query->kind == WEIRI_INSERTED || query->delivery == WEIRI_LOST) {
-            (void)weiri_id_add(ret_id, options->nodes[weiri_query_node(query)].text,
-                               call->put->tube, query->kind == WEIRI_INSERTED ? query->id : 0, key);
+            (void)weiri_id_add(ret_id, weiri_query_name(query), call->put->tube,
+                               query->kind == WEIRI_INSERTED ? query->id : 0, key);
         }
     }
 }

@@ -58,11 +58,10 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
     query->answered_ns = weiri_monotonic_now();
     if (reply != NULL) {
         query->kind = reply->kind;
-        query->id =
-            reply->kind == WEIRI_JOB_TOO_BIG ? command->conn->facts.max_job_size : reply->id;
+        query->id = reply->id;
         query->body = reply->body;
         query->body_size = reply->body_size;
-        query->server = command->conn->facts.server;
+        query->facts = command->conn->facts;
         reply->body = NULL;
     } else {
         (void)snprintf(query->why, sizeof(query->why), "%.90s", command->conn->why);
@@ -188,17 +187,22 @@ size_t weiri_query_node(const struct weiri_query *query)
     return (size_t)(node - queries->cluster->nodes);
 }
 
+const char *weiri_query_name(const struct weiri_query *query)
+{
+    return query->command.conn->config.endpoint->text;
+}
+
 void weiri_query_tell(const struct weiri_query *query, char *text, size_t size)
 {
     size_t used = strlen(text);
-    const char *name = query->command.conn->config.endpoint->text;
+    const char *name = weiri_query_name(query);
     const char *separator = used == 0 ? "" : "; ";
     if (query->kind == WEIRI_JOB_TOO_BIG) {
         const struct weiri_request *put = &query->command.request;
-        (void)snprintf(text + used, size - used,
-                       "%s%.60s: JOB_TOO_BIG: %zu bytes with the run time, expected %" PRIu64
-                       " at most",
-                       separator, name, put->prefix_size + put->body_size, query->id);
+        (void)snprintf(
+            text + used, size - used,
+            "%s%.60s: JOB_TOO_BIG: %zu bytes with the run time, expected %" PRIu64 " at most",
+            separator, name, put->prefix_size + put->body_size, query->facts.max_job_size);
         return;
     }
     const char *what = query->delivery == WEIRI_ANSWERED ? weiri_reply_name(query->kind)

@@ -10,24 +10,9 @@
 
 /* --- commands of its own: the greeting, and `use` --- */
 
-/* The step of the greeting is answered. Without the last one of a connection that reserves, it
- * would reserve jobs of the tube `default`, which are others'. */
-static void greeted(struct weiri_conn *conn, const struct weiri_reply *reply)
-{
-    conn->greeting = 0;
-    if (reply->kind == WEIRI_OK_BODY) {
-        weiri_facts_read(reply->body, reply->body_size, &conn->facts);
-    } else if (conn->own.request.verb == WEIRI_WATCH &&
-               strcmp(conn->config.watched, WEIRI_DEFAULT_TUBE) != 0) {
-        conn->greeting = WEIRI_IGNORE;
-    }
-    if (conn->greeting == 0) {
-        conn->state = WEIRI_CONN_UP;
-        conn->failures = 0;
-    }
-}
-
-/* A command of the connection's own is answered. A reply that does not end it is a failure. */
+/* A command of the connection's own is answered. A reply that does not end it is a failure. Without
+ * the last step of the greeting of a connection that reserves, it would reserve jobs of the tube
+ * `default`, which are others'. */
 static void own_done(struct weiri_command *command, enum weiri_delivery delivery,
                      struct weiri_reply *reply)
 {
@@ -41,8 +26,13 @@ static void own_done(struct weiri_command *command, enum weiri_delivery delivery
     conn->is_own_sent = !is_good;
     if (is_good && verb == WEIRI_USE) {
         memcpy(conn->used, reply->tube, sizeof(conn->used));
+    } else if (is_good && verb == WEIRI_WATCH &&
+               strcmp(conn->config.watched, WEIRI_DEFAULT_TUBE) != 0) {
+        conn->greeting = WEIRI_IGNORE;
     } else if (is_good) {
-        greeted(conn, reply);
+        conn->greeting = 0;
+        conn->state = WEIRI_CONN_UP;
+        conn->failures = 0;
     }
 }
 
@@ -215,6 +205,9 @@ static void answer(struct weiri_conn *conn, int64_t now_ns)
     enum weiri_reply_kind kind = reply->kind;
     enum weiri_verb verb = command->request.verb;
     bool is_own = command == &conn->own;
+    if (verb == WEIRI_STATS && kind == WEIRI_OK_BODY) {
+        weiri_facts_read(reply->body, reply->body_size, &conn->facts);
+    }
     command->done(command, WEIRI_ANSWERED, reply);
     if ((is_own && conn->is_own_sent) || weiri_reply_is_fatal(kind)) {
         weiri_conn_fail(conn, now_ns, weiri_verb_name(verb), weiri_reply_name(kind));
