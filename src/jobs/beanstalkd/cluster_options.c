@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -14,6 +15,7 @@
 
 #define DEFAULT_PORT "11300"
 #define REPLICAS_DEFAULT 3
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 /* A copy that is put off comes back after 64 s at most, and asks whether its job is done. */
 #define REMEMBER_MIN WEIR_SECONDS(120)
 /* What a node's texts may have beyond three copies of its piece: a port, NULs. */
@@ -48,13 +50,6 @@ static char *cut(char *piece, const char *bytes)
     return end + 1;
 }
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c == '\0' ? NULL : strchr(digits, c);
-    return at == NULL ? -1 : (int)(at - digits) % 16;
-}
-
 /* Decodes %XX in place. NULL: done; else the malformed piece, or one that is a NUL. */
 static const char *percent_decode(char *text)
 {
@@ -62,12 +57,12 @@ static const char *percent_decode(char *text)
     for (const char *at = text; *at != '\0'; at++) {
         char c = *at;
         if (c == '%') {
-            int high = hex_digit(at[1]);
-            int low = high < 0 ? -1 : hex_digit(at[2]);
-            if (low < 0 || (high == 0 && low == 0)) {
+            const char digits[3] = {at[1], at[1] == '\0' ? '\0' : at[2]};
+            bool is_pair = strspn(digits, "0123456789abcdefABCDEF") == 2;
+            c = is_pair ? (char)strtoul(digits, NULL, 16) : '\0';
+            if (c == '\0') {
                 return at;
             }
-            c = (char)(high * 16 + low);
             at += 2;
         }
         *out++ = c;
@@ -83,17 +78,6 @@ static char *copy(struct reader *reader, const char *text, size_t size)
     start[size] = '\0';
     reader->out += size + 1;
     return start;
-}
-
-static bool is_host(const char *host, bool is_bracketed)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    for (const char *c = host; *c != '\0'; c++) {
-        if (strchr(letters, *c) == NULL && strchr(is_bracketed ? ":.%" : ".-_", *c) == NULL) {
-            return false;
-        }
-    }
-    return host[0] != '\0' && strlen(host) <= 255;
 }
 
 /* A unix socket: a path with its slashes written %2F, which ids have as well. */
@@ -121,34 +105,33 @@ static enum weir_status add_node(struct reader *reader, const char *text)
     }
     struct weiri_endpoint *node = &reader->options->nodes[reader->options->node_count++];
     bool is_bracketed = text[0] == '[';
-    const char *bracket = is_bracketed ? strchr(text, ']') : NULL;
-    const char *colon = bracket == NULL ? strchr(text, ':') : bracket + 1;
     if (!is_bracketed && strchr(text, '%') != NULL) {
         return read_path(reader, text, node);
     }
-    const char *port = colon != NULL && *colon == ':' ? colon + 1 : NULL;
-    size_t host_size = bracket != NULL ? (size_t)(bracket - text) - 1
-                       : colon != NULL ? (size_t)(colon - text)
-                                       : strlen(text);
-    char *host = copy(reader, text + is_bracketed, host_size);
-    bool is_ended = port != NULL || colon == NULL || *colon == '\0';
-    if (is_bracketed != (bracket != NULL) || !is_ended || !is_host(host, is_bracketed)) {
+    const char *host = text + is_bracketed;
+    size_t size = strcspn(host, is_bracketed ? "]" : ":");
+    const char *end = host + size;
+    bool is_closed = *end == ']';
+    end += is_closed;
+    bool is_host = size > 0 && size <= 255 && is_closed == is_bracketed &&
+                   strspn(host, is_bracketed ? LETTERS ":.%" : LETTERS ".-_") >= size;
+    if (!is_host || (*end != ':' && *end != '\0')) {
         return refuse(reader, text, strlen(text),
                       "HOST, HOST:PORT, [IPV6]:PORT or the path of a unix socket with "
                       "%2F for each slash");
     }
-    uint64_t number = 0;
-    if (port != NULL &&
-        (port[0] == '0' || !weiri_number_read(port, strlen(port), &number) || number > 65535)) {
+    uint64_t number;
+    const char *port = *end == ':' ? end + 1 : DEFAULT_PORT;
+    if (port[0] == '0' || !weiri_number_read(port, strlen(port), &number) || number > 65535) {
         return refuse(reader, port, strlen(port), "a port from 1 to 65535");
     }
-    for (char *c = host; *c != '\0'; c++) {
+    char *own = copy(reader, host, size);
+    for (char *c = own; *c != '\0'; c++) {
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
     }
-    port = port == NULL ? DEFAULT_PORT : port;
-    *node = (struct weiri_endpoint){.host = host, .port = copy(reader, port, strlen(port))};
-    node->text = reader->out;
-    reader->out += sprintf(reader->out, is_bracketed ? "[%s]:%s" : "%s:%s", host, port) + 1;
+    *node = (struct weiri_endpoint){.text = reader->out, .host = own};
+    reader->out += sprintf(reader->out, is_bracketed ? "[%s]:%s" : "%s:%s", own, port) + 1;
+    node->port = strrchr(node->text, ':') + 1;
     return WEIR_OK;
 }
 
