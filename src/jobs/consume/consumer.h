@@ -138,9 +138,8 @@ struct weir_consumer {
     struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex); /* weir_consumer_fd() */
 
     /* Statistics. Relaxed: they order nothing. */
-    _Atomic uint64_t exchanges;    /* transactions of the fetcher, and touches that it began */
-    _Atomic uint64_t long_sleeps;  /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
-    _Atomic uint64_t missed_wakes; /* of them those after which there was a job */
+    _Atomic uint64_t exchanges;   /* transactions of the fetcher, and touches that it began */
+    _Atomic uint64_t long_sleeps; /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
 };
 
 /* Its address is the key of the task in the context of its run. */

@@ -314,9 +314,8 @@ static bool sleep_until(weir_consumer *consumer, bool is_waiting, int64_t limit_
 }
 
 /* Sleeps until it is notified, the broker's wait ends, a job may have been cancelled, or the next
- * pass is due. Returns whether the sleep lasted to the bound of all sleeps. There are no jobs to
- * cancel until a pass has reserved the first. */
-static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
+ * pass is due. There are no jobs to cancel until a pass has reserved the first. */
+static void sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
 {
     int64_t longest = weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS);
     int64_t until;
@@ -337,7 +336,9 @@ static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
     consumer->is_waiting = false;
     consumer->wake_ns = INT64_MAX;
     weiri_mutex_unlock(&consumer->mutex);
-    return is_waiting && !was_woken && until == longest;
+    if (is_waiting && !was_woken && until == longest) {
+        atomic_fetch_add_explicit(&consumer->long_sleeps, 1, memory_order_relaxed);
+    }
 }
 
 /* Whether a consumer that ends when its tubes are empty has found them so: no job is reserved or
@@ -358,7 +359,6 @@ static bool are_tubes_done(weir_consumer *consumer)
 
 static void run_passes(weir_consumer *consumer)
 {
-    bool is_long_sleep = false;
     struct pass pass;
     while (begin_pass(consumer, &pass)) {
         cancel_unwanted(consumer);
@@ -373,17 +373,11 @@ static void run_passes(weir_consumer *consumer)
             }
             cancel_unwanted(consumer);
         }
-        if (is_long_sleep && pass.reserved > 0) {
-            atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
-        }
         if (consumer->is_until_empty && pass.is_empty && are_tubes_done(consumer)) {
             weiri_consumer_close(consumer, WEIR_OK, NULL);
             continue;
         }
-        is_long_sleep = sleep_after_pass(consumer, &pass);
-        if (is_long_sleep) {
-            atomic_fetch_add_explicit(&consumer->long_sleeps, 1, memory_order_relaxed);
-        }
+        sleep_after_pass(consumer, &pass);
     }
 }
 

@@ -336,7 +336,7 @@ TEST(woken, "a consumer that only found a full group is woken when another one m
     CHECK_INT(atomic_load(&most), <=, 2);
     for (size_t i = 0; i < 2; i++) {
         /* No job had to wait for the bound of all sleeps. */
-        CHECK_INT(atomic_load(&scenes[i].consumer->missed_wakes), ==, 0);
+        CHECK_INT(atomic_load(&scenes[i].consumer->long_sleeps), ==, 0);
         scene_close(&scenes[i]);
     }
 }

@@ -100,7 +100,7 @@ static void spoil(struct scene *scene, int (*damage)(void))
         }
         weiri_mutex_unlock(&scene->mutex);
     }
-    CHECK_INT(scene->consumer->missed_wakes, ==, 0);
+    CHECK_INT(scene->consumer->long_sleeps, ==, 0);
     CHECK_STATUS(weir_consumer_end(scene->consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(scene);
     weir_broker_close(other);
