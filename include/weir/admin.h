@@ -28,7 +28,7 @@ enum weir_verdict {
 
 /** What weir_broker_change() does with jobs. */
 enum weir_change_kind {
-    /** Deletes jobs that are delayed, ready, buried or archived. With claims the id of one copy of
+    /** Deletes jobs that are delayed, ready, buried or ended. With claims the id of one copy of
      * a buried job stands for all. */
     WEIR_CHANGE_REMOVE = 1,
     /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. With
@@ -43,14 +43,14 @@ enum weir_change_kind {
     /** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not
      * have had a job. They keep all but their tube: ids, run times, keys, attempts, reasons.
      * WEIR_EBUSY: also where a job of that tube has the same key or put_id; WEIR_ESTATE: an
-     * archived job. For another broker see weir_broker_move(). */
+     * ended job. For another broker see weir_broker_move(). */
     WEIR_CHANGE_MOVE,
     /** Ends jobs, with WEIR_CAN_CONTROL: one that waits at once. One that runs is asked to end
      * within a second or so, which is WEIR_ECANCELED; whatever ends its reservation applies the
      * last verdict, without another run. A run that succeeds all the same is done. What was put by
      * its key during the run runs then. Where its worker is gone its run ends at once: it is
      * WEIR_OK if the verdict stands, and WEIR_ECANCELED if such a put follows, or a RETRY buried it
-     * after its last attempt. WEIR_ESTATE: an archived job, RETRY of one that has no run, and RETRY
+     * after its last attempt. WEIR_ESTATE: an ended job, RETRY of one that has no run, and RETRY
      * of one that was to be buried or removed, where a put meanwhile counts on that. */
     WEIR_CHANGE_CANCEL
 };
@@ -109,7 +109,7 @@ struct weir_job_filter {
     size_t text_size;          /**< Their count. */
     int64_t created_before_ns; /**< Put before this time. */
     uint32_t attempts_min;     /**< With at least so many attempts. */
-    enum weir_job_state state; /**< In this state; 0: in any but WEIR_JOB_ARCHIVED. */
+    enum weir_job_state state; /**< In this state; 0: in any but WEIR_JOB_ENDED. */
     weir_list_step_fn *step;   /**< Called with the arg of weir_broker_list(); NULL: it is not. */
 };
 
@@ -126,7 +126,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           struct weir_error *ret_error);
 
 /** An attempt of a job: a run that failed, was cancelled, ended with its worker, or after which it
- * is archived. */
+ * is ended. */
 struct weir_attempt {
     uint32_t number;               /**< The job's attempts then; 1 is the first. */
     enum weir_run_outcome outcome; /**< WEIR_RUN_DONE; WEIR_RUN_RETRY; WEIR_RUN_BURIED;
@@ -168,7 +168,7 @@ enum weir_why_reason {
     WEIR_WHY_RESERVED, /**< It runs, or its worker died. */
     WEIR_WHY_BURIED,   /**< It was set aside. */
     WEIR_WHY_GROUP,    /**< As many of its group run as the policy of its tube allows. */
-    WEIR_WHY_DONE      /**< It is done, and archived. */
+    WEIR_WHY_DONE      /**< It has ended. */
 };
 
 /** The answer of weir_broker_why(). */
@@ -178,7 +178,7 @@ struct weir_why {
     int64_t start_ns; /**< When it can start: at once where that has passed; WEIR_FOREVER: when its
                            tube is resumed. Of a reserved job: when it is taken back; 0: not known.
                            Of a buried one 0: when it is kicked; of one of a full group 0: when a
-                           run of it ends; of an archived one 0: never. */
+                           run of it ends; of an ended one 0: never. */
     int64_t owner;    /**< The process that has it; 0: none, or not known. */
     char text[512];   /**< The same in words, with what its last run said. */
 };
@@ -279,7 +279,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker,
 struct weir_repair_counts {
     uint64_t jobs;    /**< Jobs that were checked. */
     uint64_t damaged; /**< Of them those in no known state, and those whose bodies are damaged: they
-                           are buried, the second unless a worker has them, or they are archived.
+                           are buried, the second unless a worker has them, or they are ended.
                            And those with a number out of bounds (attempts, TTR and the like), which
                            becomes 0 or its default: they go on. */
     uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */

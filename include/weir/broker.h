@@ -216,7 +216,7 @@ struct weir_body {
  * A put whose answer was lost is repeated with its put_id. Where the tube has the job of it, the
  * repeat changes nothing, whatever its other options, and has the id of that job, which is on
  * stable storage then; WEIR_ESTATE: that has another body or other headers. The job counts until it
- * is done, removed, or moved to another tube or broker, and an archived one (weir/policy.h) for 10
+ * is done, removed, or moved to another tube or broker, and an ended one (weir/policy.h) for 10
  * minutes after its end: one that was done and deleted is put again. A put_id is looked for before
  * a key. A put by key that gives a job another body, or asks for one more run, replaces its put_id,
  * also by none; another that finds a job leaves none.
@@ -278,7 +278,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_find_tubes(weir_broker *bro
 typedef int weir_job_fn(const struct weir_job *job, void *arg);
 
 /** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
- * first; archived: newest first). state 0: those of every state but the last: reserved, ready,
+ * first; ended: newest first). state 0: those of every state but the last: reserved, ready,
  * delayed, buried. Changes nothing, and keeps nobody from writing. Which jobs and in which order is
  * of one moment; each is told as it is when its turn comes, and left out if it is gone or in
  * another state by then. A body that was damaged on the disk is shown as it is, and the job's

@@ -37,15 +37,15 @@ enum weir_job_state {
     WEIR_JOB_READY,       /**< May be reserved. */
     WEIR_JOB_RESERVED,    /**< In a worker's hand until its TTR ends. */
     WEIR_JOB_BURIED,      /**< Set aside until kicked or removed: the dead letters. */
-    WEIR_JOB_ARCHIVED     /**< Done, and kept to be looked at (weir/policy.h). */
+    WEIR_JOB_ENDED        /**< Done, and kept to be looked at (weir/policy.h). */
 };
 
-/** "delayed", "ready", "reserved", "buried", "archived"; "?" for anything else. */
+/** "delayed", "ready", "reserved", "buried", "ended"; "?" for anything else. */
 WEIR_API const char *weir_job_state_name(enum weir_job_state state);
 
 /** How a job's run ended. */
 enum weir_run_outcome {
-    WEIR_RUN_DONE = 1, /**< Succeeded; deleted, or archived. */
+    WEIR_RUN_DONE = 1, /**< Succeeded; deleted, or kept as ended. */
     WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
     WEIR_RUN_BURIED,   /**< Failed for good: set aside, or run again by a put during the run. */
     WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
@@ -84,7 +84,7 @@ struct weir_job {
     enum weir_run_outcome last_outcome; /**< Of a look at a job in an SQLite store: how the last
                                              attempt in its history ended (weir_broker_attempts());
                                              0: it has none, or not known. */
-    const char *reason; /**< Why it was buried or last failed; of an archived job its result, if its
+    const char *reason; /**< Why it was buried or last failed; of an ended job its result, if its
                              handler told one; "" where there is none. */
     int64_t reserved_until_ns; /**< Of a look at a reserved job: its reservation's end; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */

@@ -33,7 +33,7 @@ WEIR_API const char *weir_late_name(enum weir_late late);
  * run, and any number of a group. */
 struct weir_tube_policy {
     int64_t archive_ns;     /**< A job that is done is kept so long (WEIR_FOREVER: without end), in
-                                 the state WEIR_JOB_ARCHIVED, with its attempts; 0: not at all. */
+                                 the state WEIR_JOB_ENDED, with its attempts; 0: not at all. */
     uint64_t archive_count; /**< At most so many are kept, the newest; 0: any number. */
     int64_t late_ns; /**< Later than this is late, whatever held the job back, its group's limit
                         too; 0: 30 minutes. Not with WEIR_LATE_RUN. */
@@ -54,15 +54,15 @@ enum weir_policy_member {
 
 /** What a policy has done so far. */
 struct weir_tube_policy_counts {
-    uint64_t archived; /**< Jobs that are kept now. */
-    uint64_t buried;   /**< Jobs that were buried for they were late, ever. */
-    uint64_t dropped;  /**< Jobs that were deleted for they were late, ever. */
+    uint64_t ended;   /**< Jobs that are kept now. */
+    uint64_t buried;  /**< Jobs that were buried for they were late, ever. */
+    uint64_t dropped; /**< Jobs that were deleted for they were late, ever. */
 };
 
 /** Sets the policy of a tube, which need not have had a job; counts stay. Of members that are not
  * named archive_count goes with an archive that is switched off, and late_ns with WEIR_LATE_RUN; a
  * named archive_count switches an archive on (WEIR_FOREVER), and a named late_ns WEIR_LATE_BURY. A
- * change by another process meanwhile is not lost. Archived jobs that the policy does not keep are
+ * change by another process meanwhile is not lost. Ended jobs that the policy does not keep are
  * deleted before it returns, some hundred in each transaction, and later ones by ends of jobs of
  * the tube, so that there are as many more till then: those of a tube where no job ends any more
  * stay. policy may be NULL: the defaults. Errors: WEIR_EINVAL (an unknown late; late_ns with

@@ -139,8 +139,8 @@ const struct command command_rm = {
     .state = &(struct end){.verb = {.change = {.kind = WEIR_CHANGE_REMOVE},
                                     .plain = "remove",
                                     .done = "removed",
-                                    .states = IDS_AT_REST | IDS_ARCHIVED,
-                                    .expected = "a job that is delayed, ready, buried or archived",
+                                    .states = IDS_AT_REST | IDS_ENDED,
+                                    .expected = "a job that is delayed, ready, buried or ended",
                                     .busy = "; `weir cancel --remove` ends its run",
                                     .asks = true}},
 };

@@ -63,9 +63,7 @@ static int tell_left(const struct ids_verb *verb, weir_broker *broker, const cha
                         verb->busy != NULL && weir_broker_can(broker, WEIR_CAN_CONTROL) ? verb->busy
                                                                                         : "")
                : report(EX_DATAERR, "%s: is %s; expected %s", quote(id).text,
-                        !is_known                        ? "in another state"
-                        : why.state == WEIR_JOB_ARCHIVED ? "done, and archived"
-                                                         : weir_job_state_name(why.state),
+                        is_known ? weir_job_state_name(why.state) : "in another state",
                         verb->expected);
 }
 

@@ -79,6 +79,6 @@ int read_state(const char *name, const char *text, enum weir_job_state *ret_stat
     return text_read_state(text, ret_state) ? EX_OK
                                             : report(EX_USAGE,
                                                      "%s: %s: unknown state; expected one of "
-                                                     "delayed, ready, reserved, buried, archived",
+                                                     "delayed, ready, reserved, buried, ended",
                                                      name, quote(text).text);
 }

@@ -67,8 +67,8 @@ static int print(const char *tube, const struct weir_tube_policy *policy,
     (void)printf("%-14s%s\n", "late", weir_late_name((enum weir_late)policy->late));
     print_duration("late-after", policy->late_ns, "-");
     print_number("per-group", policy->group_limit, "any number");
-    (void)printf("%-14s%" PRIu64 "\n%-14s%" PRIu64 "\n%-14s%" PRIu64 "\n", "archived",
-                 counts->archived, "late buried", counts->buried, "late dropped", counts->dropped);
+    (void)printf("%-14s%" PRIu64 "\n%-14s%" PRIu64 "\n%-14s%" PRIu64 "\n", "ended", counts->ended,
+                 "late buried", counts->buried, "late dropped", counts->dropped);
     return EX_OK;
 }
 
@@ -115,7 +115,7 @@ const struct command command_policy = {
                 "  weir policy mail --archive 7d --archive-count 10000\n"
                 "  weir policy mail --late bury --late-after 1h\n"
                 "  weir policy mail --per-group 2                     two of each group at once\n"
-                "  weir ls mail --state archived\n",
+                "  weir ls mail --state ended\n",
     .options = policy_options,
     .set = set_option,
     .act = act,

@@ -80,7 +80,7 @@ static int wait_for(weir_broker *broker, const char *id, int64_t limit_ns)
     struct look look;
     int code = look_at(broker, id, &look);
     while (code == EX_OK && look.state != 0 && look.state != WEIR_JOB_BURIED &&
-           look.state != WEIR_JOB_ARCHIVED) {
+           look.state != WEIR_JOB_ENDED) {
         int64_t left_ns = limit_ns - weir_clock_now(clock);
         if (left_ns <= 0) {
             return report(EX_TEMPFAIL, "%s: still %s when the time had passed", quote(id).text,

@@ -99,7 +99,7 @@ bool fields_state(const struct target *target, const char *name, enum weir_job_s
         return true;
     }
     reply_error(reply, 400,
-                "%s: " SHOWN ": expected one of delayed, ready, reserved, buried, archived", name,
+                "%s: " SHOWN ": expected one of delayed, ready, reserved, buried, ended", name,
                 text);
     return false;
 }

@@ -363,7 +363,7 @@ static enum weir_status list(weir_broker *broker, uint32_t needs,
         status = weiri_name_check("tube", filter->tube, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_check_choice("state", (int)filter->state, WEIR_JOB_ARCHIVED, ret_error);
+        status = weiri_check_choice("state", (int)filter->state, WEIR_JOB_ENDED, ret_error);
     }
     if (status == WEIR_OK && filter->text == NULL && filter->text_size > 0) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and text_size is %zu",

@@ -82,10 +82,10 @@ TEST(both_are_faster,
     (void)jobs_put(from, "t", "x", NULL);
     CHECK_INT(move(from, to, run_in_both, &both).both, ==, 1);
     CHECK_COUNTS(from, "t", 0, 0, 1, 0);
-    const struct weir_job_filter filter = {.tube = "t", .state = WEIR_JOB_ARCHIVED};
-    int archived = 0;
-    CHECK_STATUS(weir_broker_list(to, &filter, count_one, &archived, NULL), WEIR_OK);
-    CHECK_INT(archived, ==, 1);
+    const struct weir_job_filter filter = {.tube = "t", .state = WEIR_JOB_ENDED};
+    int ended = 0;
+    CHECK_STATUS(weir_broker_list(to, &filter, count_one, &ended, NULL), WEIR_OK);
+    CHECK_INT(ended, ==, 1);
     jobs_free_one(from, both.job);
     weir_broker_close(from);
     weir_broker_close(to);

@@ -21,7 +21,7 @@ static const char *name(unsigned i, const char *const *names)
 
 const char *weir_job_state_name(enum weir_job_state state)
 {
-    return NAME(state, WEIR_JOB_DELAYED, "delayed", "ready", "reserved", "buried", "archived");
+    return NAME(state, WEIR_JOB_DELAYED, "delayed", "ready", "reserved", "buried", "ended");
 }
 
 const char *weir_job_outcome_name(enum weir_run_outcome outcome)

@@ -13,7 +13,7 @@ TEST(state_names, "every state has a name")
     CHECK_STRING(weir_job_state_name(WEIR_JOB_RESERVED), "reserved");
     CHECK_STRING(weir_job_state_name(WEIR_JOB_BURIED), "buried");
     CHECK_STRING(weir_job_state_name((enum weir_job_state)0), "?");
-    CHECK_STRING(weir_job_state_name(WEIR_JOB_ARCHIVED), "archived");
+    CHECK_STRING(weir_job_state_name(WEIR_JOB_ENDED), "ended");
     CHECK_STRING(weir_job_state_name((enum weir_job_state)6), "?");
 }
 

@@ -313,8 +313,8 @@ json_t *json_of_policy(const char *tube, const struct weir_tube_policy *policy,
                      (json_int_t)policy->archive_ns, "archive_count",
                      (json_int_t)policy->archive_count, "late", late, "late_ns",
                      (json_int_t)policy->late_ns, "group_limit", (json_int_t)policy->group_limit,
-                     "archived", (json_int_t)counts->archived, "late_buried",
-                     (json_int_t)counts->buried, "late_dropped", (json_int_t)counts->dropped);
+                     "ended", (json_int_t)counts->ended, "late_buried", (json_int_t)counts->buried,
+                     "late_dropped", (json_int_t)counts->dropped);
 }
 
 json_t *json_of_result(const char *id, const char *done, enum weir_status status)

@@ -185,5 +185,4 @@ READER(text_read_late, uint32_t, WEIR_LATE_RUN, WEIR_LATE_DROP, weir_late_name)
 READER(text_read_mode, enum weir_duplicate, WEIR_DUPLICATE_REFUSE, WEIR_DUPLICATE_AGAIN,
        weir_duplicate_name)
 READER(text_read_missed, enum weir_missed, WEIR_MISSED_ONCE, WEIR_MISSED_ALL, weir_missed_name)
-READER(text_read_state, enum weir_job_state, WEIR_JOB_DELAYED, WEIR_JOB_ARCHIVED,
-       weir_job_state_name)
+READER(text_read_state, enum weir_job_state, WEIR_JOB_DELAYED, WEIR_JOB_ENDED, weir_job_state_name)

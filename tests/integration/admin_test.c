@@ -437,32 +437,32 @@ static void prints(struct ended ended, const char *text)
     ended_free(&ended);
 }
 
-TEST(policy, "policy sets what is asked for, archived jobs are shown, and late ones are buried")
+TEST(policy, "policy sets what is asked for, ended jobs are shown, and late ones are buried")
 {
     program_init();
     WEIR(0, "policy", "t", "--archive-count", "2", "--per-group", "5");
     WEIR(0, "policy", "t", "--late-after", "30m");
     prints(WEIR_EXPECT(0, "policy", "t"), "archive       forever\narchive-count 2\n"
                                           "late          bury\nlate-after    30m\n"
-                                          "per-group     5\narchived      0\n");
+                                          "per-group     5\nended         0\n");
     WEIR(66, "policy", "u");
     WEIR(0, "put", "t", "one");
     WEIR(0, "work", "-e", "t", "--", "true");
-    prints(WEIR_EXPECT(0, "ls", "t", "--state", "archived"), "archived");
+    prints(WEIR_EXPECT(0, "ls", "t", "--state", "ended"), "ended");
     prints(WEIR_EXPECT(0, "log", "1"), "done");
-    prints(WEIR_EXPECT(0, "why", "1"), "1 is archived: it is done, after run 1");
+    prints(WEIR_EXPECT(0, "why", "1"), "1 is ended: it is done, after run 1");
     WEIR(0, "wait", "1");
     WEIR(0, "policy", "t", "--late-after", "1ns");
     WEIR(0, "put", "t", "two");
     WEIR(1, "work", "-e", "t", "--", "true");
     prints(WEIR_EXPECT(0, "policy", "t", "--json"),
-           "\"late_ns\":1,\"group_limit\":5,\"archived\":1,\"late_buried\":1,");
+           "\"late_ns\":1,\"group_limit\":5,\"ended\":1,\"late_buried\":1,");
     WEIR(0, "policy", "t", "--archive", "0", "--late", "run");
     prints(WEIR_EXPECT(0, "policy", "t"), "archive       no\narchive-count any number\n"
                                           "late          run\nlate-after    -\n");
     WEIR(0, "kick", "t");
     WEIR(0, "work", "-e", "t", "--", "true");
-    prints(WEIR_EXPECT(0, "policy", "t"), "archived      0\n");
+    prints(WEIR_EXPECT(0, "policy", "t"), "ended         0\n");
 }
 
 TEST(move_over, "move takes the jobs of a tube that match to another one")

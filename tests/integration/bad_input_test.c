@@ -56,7 +56,7 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "--older: \"x\"", "expected", {"rm", "--tube", "t", "--older", "x"}},
         {64,
          "--state: \"reserved\"",
-         "a job that is delayed, ready, buried or archived",
+         "a job that is delayed, ready, buried or ended",
          {"rm", "--tube", "t", "--state", "reserved"}},
         {64,
          "\"1\": an id",

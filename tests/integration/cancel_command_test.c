@@ -47,14 +47,14 @@ TEST(waiting, "a job that waits is buried or deleted at once; a retry needs a ru
     CHECK_INT(program_count("t", "buried"), ==, 1);
 }
 
-TEST(ended, "an archived job has ended: it is left, and its state is told")
+TEST(ended, "a job that has ended is left, and its state is told")
 {
     program_init();
     WEIR(0, "policy", "--archive", "1h", "t");
     WEIR(0, "put", "t", "x");
     WEIR(0, "work", "-e", "t", "--", "true");
     struct ended ended = WEIR_EXPECT(65, "cancel", "1");
-    CHECK(strstr(ended.err, "\"1\": is done, and archived; ") != NULL);
+    CHECK(strstr(ended.err, "\"1\": is ended; ") != NULL);
     ended_free(&ended);
     CHECK_INT(program_count("t", "done"), ==, 1);
 }

@@ -80,7 +80,7 @@ TEST(buried, "bury buries the job with the reason, whatever the exit status")
     check_shown("attempt 1: buried: no such address\n", WORDS("log", "1"));
 }
 
-TEST(result, "the result of a run stays with an archived job")
+TEST(result, "the result of a run stays with an ended job")
 {
     program_init();
     WEIR(0, "policy", "t", "--archive", "1h");

@@ -32,7 +32,7 @@ struct stored_key {
 
 struct stored_tube {
     struct weiri_tube_record record;
-    int64_t counts[WEIR_JOB_ARCHIVED + 1];
+    int64_t counts[WEIR_JOB_ENDED + 1];
     int64_t put, done, retried, expired, buried_late, dropped_late;
     int64_t told_ns; /* a consumer sleeps so long, by the wall clock; INT64_MIN: it is awake */
 };

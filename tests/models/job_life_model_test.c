@@ -47,7 +47,7 @@ static void compare_tube(int tube)
 {
     const struct stored_tube *stored = &world.backend.tubes[tube];
     const struct ref_tube *expected = &world.reference.tubes[tube];
-    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
+    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ENDED; state++) {
         CHECK_INT(stored->counts[state], ==,
                   ref_count(&world.reference, tube, (enum weir_job_state)state));
     }

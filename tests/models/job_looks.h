@@ -208,9 +208,9 @@ static void trim(int tube)
 {
     const struct weir_tube_policy *policy = &record_of(tube)->policy;
     int64_t ended_ns = weiri_archive_until(policy, world.backend.now.wall_ns);
-    uint64_t archived = (uint64_t)world.backend.tubes[tube].counts[WEIR_JOB_ARCHIVED];
+    uint64_t ended = (uint64_t)world.backend.tubes[tube].counts[WEIR_JOB_ENDED];
     uint64_t most = policy->archive_count;
-    uint64_t surplus = most > 0 && archived > most ? archived - most : 0;
+    uint64_t surplus = most > 0 && ended > most ? ended - most : 0;
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
     ref_trim(&world.reference, tube);
     for (;;) {
@@ -218,7 +218,7 @@ static void trim(int tube)
         for (int i = 0; i < JOBS; i++) {
             struct stored_job *job = &world.backend.jobs[i];
             bool is =
-                job->is_there && job->row.tube == tube && job->row.facts.state == WEIR_JOB_ARCHIVED;
+                job->is_there && job->row.tube == tube && job->row.facts.state == WEIR_JOB_ENDED;
             bool precedes =
                 is && (oldest == NULL || job->row.facts.lease_ns < oldest->row.facts.lease_ns ||
                        (job->row.facts.lease_ns == oldest->row.facts.lease_ns &&
@@ -265,7 +265,7 @@ static void do_settle(void)
     world.seen[RENEWED_AFTER] += is_canceled && effects.takes_again;
     world.seen[STALE] += effects.status == WEIR_ELEASELOST;
     world.seen[RUN_AGAIN] += effects.takes_again;
-    if (what == WEIRI_UPDATE && row.facts.state == WEIR_JOB_ARCHIVED) {
+    if (what == WEIRI_UPDATE && row.facts.state == WEIR_JOB_ENDED) {
         world.seen[ARCHIVED]++;
         trim(tube);
     }

@@ -176,7 +176,7 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
             job->reason[0] = '\0';
         } else if (tube->policy.archive_ns > 0) {
             ref_release_key(world, job);
-            job->state = WEIR_JOB_ARCHIVED;
+            job->state = WEIR_JOB_ENDED;
             job->lease = world->wall;
             job->history++;
             (void)snprintf(job->reason, sizeof(job->reason), "%s",
@@ -344,7 +344,7 @@ static inline void ref_trim(struct reference *world, int tube)
         struct ref_job *oldest = NULL;
         for (int i = 0; i < JOBS; i++) {
             struct ref_job *job = &world->jobs[i];
-            bool is = job->number != 0 && job->tube == tube && job->state == WEIR_JOB_ARCHIVED;
+            bool is = job->number != 0 && job->tube == tube && job->state == WEIR_JOB_ENDED;
             if (is && (oldest == NULL || job->lease < oldest->lease ||
                        (job->lease == oldest->lease && job->number < oldest->number))) {
                 oldest = job;
@@ -354,7 +354,7 @@ static inline void ref_trim(struct reference *world, int tube)
             return;
         }
         bool is_many = policy->archive_count > 0 &&
-                       (uint64_t)ref_count(world, tube, WEIR_JOB_ARCHIVED) > policy->archive_count;
+                       (uint64_t)ref_count(world, tube, WEIR_JOB_ENDED) > policy->archive_count;
         bool is_old =
             policy->archive_ns == 0 || (policy->archive_ns != WEIR_FOREVER &&
                                         world->wall - oldest->lease >= policy->archive_ns);

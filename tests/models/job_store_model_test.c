@@ -117,7 +117,7 @@ static void do_refile(void)
         return;
     }
     const struct weir_change asked = {.kind = WEIR_CHANGE_MOVE, .tube = tubes[tube]};
-    if (job->tube != tube && job->state != WEIR_JOB_RESERVED && job->state != WEIR_JOB_ARCHIVED) {
+    if (job->tube != tube && job->state != WEIR_JOB_RESERVED && job->state != WEIR_JOB_ENDED) {
         (void)find_of_put(tube, job->put_id, job->body, &is_same, &count);
     }
     enum weir_status status = change(job, &asked);
@@ -131,9 +131,9 @@ static void set_policy(int tube, const struct weir_tube_policy *policy)
     forget_trimmed();
     CHECK_STATUS(weir_broker_set_policy(world.broker, tubes[tube], policy, NULL), WEIR_OK);
     world.reference.tubes[tube].policy = *policy;
-    int64_t kept = ref_count(&world.reference, tube, WEIR_JOB_ARCHIVED);
+    int64_t kept = ref_count(&world.reference, tube, WEIR_JOB_ENDED);
     ref_trim(&world.reference, tube);
-    world.seen[TRIMMED] += kept > ref_count(&world.reference, tube, WEIR_JOB_ARCHIVED);
+    world.seen[TRIMMED] += kept > ref_count(&world.reference, tube, WEIR_JOB_ENDED);
     compare(true); /* what it does not keep is gone */
 }
 

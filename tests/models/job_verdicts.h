@@ -118,7 +118,7 @@ static inline enum weir_status ref_cancel(struct reference *world, struct ref_jo
         bool is_buried = job->number != 0 && job->state == WEIR_JOB_BURIED;
         return follows || (verdict == WEIR_VERDICT_RETRY && is_buried) ? WEIR_ECANCELED : WEIR_OK;
     }
-    if (job->state == WEIR_JOB_ARCHIVED || verdict == WEIR_VERDICT_RETRY) {
+    if (job->state == WEIR_JOB_ENDED || verdict == WEIR_VERDICT_RETRY) {
         return WEIR_ESTATE;
     }
     if (verdict == WEIR_VERDICT_REMOVE) {
@@ -221,7 +221,7 @@ static inline enum weir_status ref_kick(struct reference *world, struct ref_job 
 
 static inline enum weir_status ref_refile(struct reference *world, struct ref_job *job, int tube)
 {
-    if (job->state == WEIR_JOB_RESERVED || job->state == WEIR_JOB_ARCHIVED) {
+    if (job->state == WEIR_JOB_RESERVED || job->state == WEIR_JOB_ENDED) {
         return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
     }
     struct ref_mark *mark = ref_mark_of(world, tube, job->key);

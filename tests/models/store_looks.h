@@ -194,7 +194,7 @@ static void do_settle(void)
     world.seen[FOLLOWED] += status == WEIR_OK && follows && event != WEIRI_JOB_TOUCH;
     world.seen[JUDGED] += is_canceled && event != WEIRI_JOB_TOUCH;
     job = ref_find(&world.reference, number);
-    world.seen[ARCHIVED] += status == WEIR_OK && job != NULL && job->state == WEIR_JOB_ARCHIVED;
+    world.seen[ARCHIVED] += status == WEIR_OK && job != NULL && job->state == WEIR_JOB_ENDED;
     if (event != WEIRI_JOB_TOUCH) {
         let_go(held);
         if (below(4) != 0) {

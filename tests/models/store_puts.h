@@ -9,7 +9,7 @@
 
 /* --- changes --- */
 
-/* An archived job may be gone. */
+/* An ended job may be gone. */
 static struct ref_job *any_present_job(void)
 {
     forget_trimmed();
@@ -48,7 +48,7 @@ static bool is_of_put(const struct ref_job *job, int tube, int put_id, int64_t b
         return false;
     }
     *ret_is_same = body == job->body || (job->put_id == put_id && job->runs_again);
-    return (job->put_id == put_id && (job->state != WEIR_JOB_ARCHIVED || job->lease > since)) ||
+    return (job->put_id == put_id && (job->state != WEIR_JOB_ENDED || job->lease > since)) ||
            (job->runs_again && job->again_put_id == put_id);
 }
 

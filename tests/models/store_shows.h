@@ -65,12 +65,12 @@ static bool is_there(struct ref_job *expected)
     return shown.is_there;
 }
 
-/* Archived jobs that the policy does not keep may be deleted later, as others end. */
+/* Ended jobs that the policy does not keep may be deleted later, as others end. */
 static void forget_trimmed(void)
 {
     for (int i = 0; i < JOBS; i++) {
         struct ref_job *job = &world.reference.jobs[i];
-        if (job->number == 0 || job->state != WEIR_JOB_ARCHIVED || is_there(job)) {
+        if (job->number == 0 || job->state != WEIR_JOB_ENDED || is_there(job)) {
             continue;
         }
         const struct weir_tube_policy *policy = &world.reference.tubes[job->tube].policy;
@@ -78,7 +78,7 @@ static void forget_trimmed(void)
         for (int k = 0; k < JOBS; k++) {
             const struct ref_job *other = &world.reference.jobs[k];
             newer += other->number != 0 && other->tube == job->tube &&
-                     other->state == WEIR_JOB_ARCHIVED &&
+                     other->state == WEIR_JOB_ENDED &&
                      (other->lease > job->lease ||
                       (other->lease == job->lease && other->number > job->number));
         }
@@ -97,11 +97,11 @@ static bool precedes(const struct ref_job *a, const struct ref_job *b, enum weir
     if (state == WEIR_JOB_READY && a->priority != b->priority) {
         return a->priority < b->priority;
     }
-    bool is_timed = state == WEIR_JOB_RESERVED || state == WEIR_JOB_ARCHIVED;
+    bool is_timed = state == WEIR_JOB_RESERVED || state == WEIR_JOB_ENDED;
     int64_t x = is_timed ? a->lease : state == WEIR_JOB_BURIED ? 0 : a->run_at;
     int64_t y = is_timed ? b->lease : state == WEIR_JOB_BURIED ? 0 : b->run_at;
     bool is_before = x != y ? x < y : a->number < b->number;
-    return state == WEIR_JOB_ARCHIVED ? !is_before : is_before;
+    return state == WEIR_JOB_ENDED ? !is_before : is_before;
 }
 
 struct listing {
@@ -133,7 +133,7 @@ static int compare_listed(const struct weir_job *job, void *arg)
 static void compare_counts(int tube)
 {
     const struct ref_tube *expected = &world.reference.tubes[tube];
-    int64_t shown[WEIR_JOB_ARCHIVED + 1] = {0};
+    int64_t shown[WEIR_JOB_ENDED + 1] = {0};
     for (int i = 0; i < JOBS; i++) {
         const struct ref_job *job = &world.reference.jobs[i];
         shown[shown_state(job)] += job->number != 0 && job->tube == tube;
@@ -154,10 +154,10 @@ static void compare_lists(int tube)
     struct weir_tube_policy policy;
     struct weir_tube_policy_counts counts;
     CHECK_STATUS(weir_broker_policy(world.broker, tubes[tube], &policy, &counts, NULL), WEIR_OK);
-    CHECK_INT(counts.archived, ==, ref_count(&world.reference, tube, WEIR_JOB_ARCHIVED));
+    CHECK_INT(counts.ended, ==, ref_count(&world.reference, tube, WEIR_JOB_ENDED));
     CHECK_INT(counts.buried, ==, world.reference.tubes[tube].buried_late);
     CHECK_INT(counts.dropped, ==, world.reference.tubes[tube].dropped_late);
-    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
+    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ENDED; state++) {
         struct listing listing = {tube, (enum weir_job_state)state, NULL, 0};
         int64_t expected = 0;
         CHECK_STATUS(weir_broker_peek(world.broker, tubes[tube], listing.state, SIZE_MAX,
@@ -175,7 +175,7 @@ static void compare(bool is_thorough)
 {
     for (int i = 0; i < JOBS && is_thorough; i++) {
         struct ref_job *job = &world.reference.jobs[i];
-        CHECK(job->number == 0 || job->state == WEIR_JOB_ARCHIVED || is_there(job));
+        CHECK(job->number == 0 || job->state == WEIR_JOB_ENDED || is_there(job));
     }
     if (is_thorough) {
         forget_trimmed();

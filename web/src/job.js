@@ -66,7 +66,7 @@ export function Job({ name, seconds, stats, act, ask }) {
         ["put", html`${time(job.created_at)} (<${Time} at=${job.created_at} now=${now} />)`],
         ["due", html`${time(job.run_at)} (<${Time} at=${job.run_at} now=${now} />)`],
         ["attempts", job.attempts], ["priority", job.priority], ["time to run", duration(job.ttr_ns / 1e9)],
-        ["size", size(job.size)], ["key", job.key || ""], [job.state === "archived" ? "result" : "reason", job.reason],
+        ["size", size(job.size)], ["key", job.key || ""], [job.state === "ended" ? "result" : "reason", job.reason],
         ["runs for", job.started_at ? duration((now - Date.parse(job.started_at)) / 1000) : ""],
         ["process", job.process ? job.process + (job.process_lives === false ? ", gone" : "") : ""], ["asked to end", job.verdict || ""],
         ["progress", job.progress === undefined ? "" : html`<${Progress} of=${job.progress} />`],

@@ -16,7 +16,7 @@ const ACTIONS = [
     { what: "bury", label: "bury", states: ["ready", "delayed"],
         note: "They are set aside until somebody kicks them." },
     { what: "cancel", label: "end", states: ["reserved"], danger: true },
-    { what: "rm", label: "remove", states: ["ready", "delayed", "buried", "archived"], danger: true,
+    { what: "rm", label: "remove", states: ["ready", "delayed", "buried", "ended"], danger: true,
         note: "They are gone for good." },
 ];
 
@@ -82,7 +82,7 @@ function pauseForm() {
 }
 
 export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
-    const state = [...STATES, "archived"].includes(fields.state) ? fields.state : "";
+    const state = [...STATES, "ended"].includes(fields.state) ? fields.state : "";
     const text = fields.text || "";
     const [pages, setPages] = useState([""]);
     const [chosen, setChosen] = useState(new Set());
@@ -173,10 +173,10 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
             <p class="notice">Paused; it resumes ${relative(t.paused_until, now)}.</p>`}
         ${samples.data?.at.length > 1 && html`<${Samples} samples=${samples.data} theme=${theme} />`}
         ${t && html`<div class="row heading">
-            <nav class="tabs" aria-label="Jobs by state">${["", ...STATES, ...(isCluster ? [] : ["archived"])].map((one) => html`
+            <nav class="tabs" aria-label="Jobs by state">${["", ...STATES, ...(isCluster ? [] : ["ended"])].map((one) => html`
                 <a href=${address("tube", name, { state: one, text })} aria-current=${one === state ? "page" : null}>
                     ${one === "reserved" ? "running" : one || "all"}${" "}
-                    ${one !== "archived" && html`<b>${count(one ? t[one] : total)}</b>`}</a>`)}</nav>
+                    ${one !== "ended" && html`<b>${count(one ? t[one] : total)}</b>`}</a>`)}</nav>
             ${!isCluster && html`<${Search} field=${search} text=${text} commit=${(typed) => go({ text: typed })} />`}
         </div>`}
         ${isCluster && html`<p class="note">beanstalkd shows the first job of each state of each node only.</p>`}

@@ -272,24 +272,24 @@ test("a job that runs is ended, and what becomes of it is chosen", async (t) => 
     await page.getByText("1 made ready").waitFor();
 });
 
-test("done jobs that are archived are shown with their attempts, and removed", async (t) => {
+test("jobs that have ended are shown with their attempts, and removed", async (t) => {
     run(["policy", "done", "--archive", "forever"]);
     run(["put", "done", "a letter"]);
     run(["work", "-e", "done", "--", "true"]);
     const page = await open(t, "#/tube/done", { bypassCSP: true, expected: ["404"] }); // no samples of it yet
-    await page.getByRole("link", { name: "archived" }).click();
+    await page.getByRole("link", { name: "ended" }).click();
     await page.getByText("a letter").waitFor();
-    await judge(page, "archived");
-    if (pictures) await picture(page, "archived");
+    await judge(page, "ended");
+    if (pictures) await picture(page, "ended");
     await page.locator(".list tbody tr a").first().click();
-    await page.getByText("Why is it archived?").waitFor();
+    await page.getByText("Why is it ended?").waitFor();
     await page.getByText("it is done, after run 1").waitFor();
     await page.locator(".state.ready", { hasText: "done" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "bury", exact: true }).count(), 0);
     await page.goBack();
     await page.getByRole("button", { name: "remove all" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "remove" }).click();
-    await page.getByText("No job is archived.").waitFor();
+    await page.getByText("No job is ended.").waitFor();
 });
 
 test("a tube is paused for a time, and resumed", async (t) => {

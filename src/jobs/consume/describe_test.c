@@ -158,9 +158,8 @@ static int tell_result(weir_context *context, const struct weir_job *job, void *
     return status;
 }
 
-/* A job fails, then succeeds, and is archived. Its reason is copied. */
-static void run_archived(struct scene *scene, weir_handler_fn *handler,
-                         char reason[WEIR_REASON_SIZE])
+/* A job fails, then succeeds, and is kept. Its reason is copied. */
+static void run_ended(struct scene *scene, weir_handler_fn *handler, char reason[WEIR_REASON_SIZE])
 {
     struct weir_tube_policy policy = {0};
     scene_open(scene);
@@ -174,11 +173,11 @@ static void run_archived(struct scene *scene, weir_handler_fn *handler,
     CHECK_STATUS(weir_broker_peek_id(scene->broker, "1", copy_reason, reason, NULL), WEIR_OK);
 }
 
-TEST(result, "an archived job and its history keep what a handler tells of a run that succeeded")
+TEST(result, "an ended job and its history keep what a handler tells of a run that succeeded")
 {
     struct scene scene;
     char reason[WEIR_REASON_SIZE];
-    run_archived(&scene, tell_result, reason);
+    run_ended(&scene, tell_result, reason);
     CHECK_STRING(reason, "2 pages");
     told.count = 0;
     CHECK_STATUS(weir_broker_attempts(scene.broker, "1", keep, NULL, NULL), WEIR_OK);
@@ -188,11 +187,11 @@ TEST(result, "an archived job and its history keep what a handler tells of a run
     scene_close(&scene);
 }
 
-TEST(no_result, "an archived job without a result does not keep what it failed of before")
+TEST(no_result, "an ended job without a result does not keep what it failed of before")
 {
     struct scene scene;
     char reason[WEIR_REASON_SIZE];
-    run_archived(&scene, scene_count_run, reason);
+    run_ended(&scene, scene_count_run, reason);
     CHECK_STRING(reason, "");
     scene_close(&scene);
 }

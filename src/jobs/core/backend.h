@@ -159,7 +159,7 @@ struct weiri_care {
 };
 
 /* Of the jobs that are listed: delayed or ready. */
-#define WEIRI_JOB_WAITING ((enum weir_job_state)(WEIR_JOB_ARCHIVED + 1))
+#define WEIRI_JOB_WAITING ((enum weir_job_state)(WEIR_JOB_ENDED + 1))
 
 /* An event for jobs: an operator's, or a move's. */
 struct weiri_change {
@@ -215,7 +215,7 @@ struct weiri_settlement {
     int64_t delay_ns;           /* release, return: of a return 0 leaves the run time */
     int64_t since_ns;           /* when that was said, on the clock of leases */
     int progress;               /* touch: 1 + a percentage; 0: as it was */
-    const char *reason;         /* release, bury, done of an archived job; NULL: as it was */
+    const char *reason;         /* release, bury, done of an ended job; NULL: as it was */
     struct weiri_run_end end;   /* release and bury */
     enum weir_status
         status; /* result: WEIR_OK, WEIR_ECANCELED (effects.is_canceled), WEIR_ELEASELOST */

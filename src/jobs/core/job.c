@@ -131,7 +131,7 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
     if (write == WEIRI_NOTHING) {
         return write;
     }
-    bool is_archived = row->facts.state == WEIR_JOB_ARCHIVED;
+    bool is_archived = row->facts.state == WEIR_JOB_ENDED;
     bool is_renewed = ret_effects->takes_again && row->facts.attempts == 0;
     ret_effects->is_canceled = is_asked;
     ret_effects->done = step.event == WEIRI_JOB_DONE;
@@ -214,12 +214,12 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
     bool is_running = state == WEIR_JOB_RESERVED;
     bool is_over = is_gone || (!is_kept && row->facts.lease_ns <= now.lease_ns);
     bool is_ending = row->facts.verdict != 0 && row->facts.verdict != WEIR_VERDICT_RETRY;
-    const struct weiri_job_step step = {
-        .event = is_running || state == WEIR_JOB_ARCHIVED ? WEIRI_JOB_CANCEL
-                 : verdict == WEIR_VERDICT_BURY           ? WEIRI_JOB_SET_ASIDE
-                 : verdict == WEIR_VERDICT_REMOVE         ? WEIRI_JOB_REMOVE
-                                                          : WEIRI_JOB_CANCEL,
-        .verdict = verdict};
+    const struct weiri_job_step step = {.event =
+                                            is_running || state == WEIR_JOB_ENDED ? WEIRI_JOB_CANCEL
+                                            : verdict == WEIR_VERDICT_BURY   ? WEIRI_JOB_SET_ASIDE
+                                            : verdict == WEIR_VERDICT_REMOVE ? WEIRI_JOB_REMOVE
+                                                                             : WEIRI_JOB_CANCEL,
+                                        .verdict = verdict};
     reason = reason == NULL || reason[0] == '\0' ? "an operator canceled it" : reason;
     *ret_effects = (struct weiri_effects){
         .reason = reason, .is_canceled = is_running, .tells_holder = is_running};
@@ -292,9 +292,9 @@ enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bo
 {
     enum weir_job_state state = row->facts.state;
     bool is_busy = state == WEIR_JOB_RESERVED || (row->tube != tube && is_taken);
-    *ret_effects = (struct weiri_effects){.status = state == WEIR_JOB_ARCHIVED ? WEIR_ESTATE
-                                                    : is_busy                  ? WEIR_EBUSY
-                                                                               : WEIR_OK};
+    *ret_effects = (struct weiri_effects){.status = state == WEIR_JOB_ENDED ? WEIR_ESTATE
+                                                    : is_busy               ? WEIR_EBUSY
+                                                                            : WEIR_OK};
     if (ret_effects->status != WEIR_OK || row->tube == tube) {
         return WEIRI_NOTHING;
     }

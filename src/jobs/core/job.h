@@ -164,7 +164,7 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
  * follows it: what would end the job, or bury it, has it run again as the put asked, and what
  * brings it back brings it back not before the put's time. A verdict decides on all ends but
  * success. WEIR_ELEASELOST: the job has another reservation, or none. A row that is
- * WEIR_JOB_ARCHIVED then may be one more than the policy keeps. */
+ * WEIR_JOB_ENDED then may be one more than the policy keeps. */
 enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
                                      const struct weiri_settlement *settlement,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
@@ -184,7 +184,7 @@ enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempt
 /* A verdict, which whoever ends the reservation applies; the last one counts. One whose worker is
  * gone, or whose lease has passed at now, ends here, as a lost run: now is when the caller began to
  * wait for its turn, since the holder may wait, too. WEIR_ESTATE: a retry of a job that has no run,
- * or it is archived. reason NULL: "an operator canceled it". */
+ * or it is ended. reason NULL: "an operator canceled it". */
 enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdict verdict,
                                      const char *reason, bool is_kept, bool is_gone,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
@@ -212,7 +212,7 @@ enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct wei
 
 /* Whether a job may move to another tube, which is_taken tells to have its key or its put_id.
  * WEIRI_UPDATE: row->tube is the new one, and the key's; from is a count of the old one, to of the
- * new one. WEIR_EBUSY: it is reserved, or that is taken there; WEIR_ESTATE: it is archived. */
+ * new one. WEIR_EBUSY: it is reserved, or that is taken there; WEIR_ESTATE: it is ended. */
 enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bool is_taken,
                                      struct weiri_effects *ret_effects);
 
@@ -277,7 +277,7 @@ void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_
  * numbers are mixed. */
 bool weiri_end_trims(int64_t number);
 
-/* Archived jobs that ended then, or before, are kept no longer. */
+/* Jobs that ended then, or before, are kept no longer. */
 int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns);
 
 #endif

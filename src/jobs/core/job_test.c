@@ -85,7 +85,7 @@ TEST(done, "a job that is done goes, with its key, unless it is kept")
     CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
     row = keyed(false);
     CHECK_INT(settle(&row, WEIRI_JOB_DONE, &archiving, &effects), ==, WEIRI_UPDATE);
-    CHECK_INT(effects.to, ==, WEIR_JOB_ARCHIVED);
+    CHECK_INT(effects.to, ==, WEIR_JOB_ENDED);
     CHECK_INT(row.facts.lease_ns, ==, WALL); /* the time of its end */
     CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
     CHECK_INT(effects.kept.outcome, ==, WEIR_RUN_DONE);
@@ -270,7 +270,7 @@ TEST(changed, "an operator's event where the state has it; a reserved job is bus
         {WEIRI_JOB_KICK, WEIR_JOB_BURIED, WEIRI_UPDATE, WEIR_OK, WEIR_JOB_READY},
         {WEIRI_JOB_KICK, WEIR_JOB_RESERVED, WEIRI_NOTHING, WEIR_EBUSY, WEIRI_JOB_GONE},
         {WEIRI_JOB_KICK, WEIR_JOB_READY, WEIRI_NOTHING, WEIR_ESTATE, WEIRI_JOB_GONE},
-        {WEIRI_JOB_REMOVE, WEIR_JOB_ARCHIVED, WEIRI_DELETE, WEIR_OK, WEIRI_JOB_GONE},
+        {WEIRI_JOB_REMOVE, WEIR_JOB_ENDED, WEIRI_DELETE, WEIR_OK, WEIRI_JOB_GONE},
         {WEIRI_JOB_REMOVE, WEIR_JOB_RESERVED, WEIRI_NOTHING, WEIR_EBUSY, WEIRI_JOB_GONE},
         {WEIRI_JOB_SET_ASIDE, WEIR_JOB_READY, WEIRI_UPDATE, WEIR_OK, WEIR_JOB_BURIED},
         {WEIRI_JOB_SET_ASIDE, WEIR_JOB_BURIED, WEIRI_NOTHING, WEIR_ESTATE, WEIRI_JOB_GONE},
@@ -291,7 +291,7 @@ TEST(changed, "an operator's event where the state has it; a reserved job is bus
     }
 }
 
-TEST(refiled, "a job moves to a tube that has not its key; one that runs or is archived stays")
+TEST(refiled, "a job moves to a tube that has not its key; one that runs or has ended stays")
 {
     static const struct {
         enum weir_job_state state;
@@ -306,7 +306,7 @@ TEST(refiled, "a job moves to a tube that has not its key; one that runs or is a
         {WEIR_JOB_READY, 2, true, WEIRI_NOTHING, WEIR_OK}, /* it is there, with its key */
         {WEIR_JOB_READY, 3, true, WEIRI_NOTHING, WEIR_EBUSY},
         {WEIR_JOB_RESERVED, 3, false, WEIRI_NOTHING, WEIR_EBUSY},
-        {WEIR_JOB_ARCHIVED, 3, false, WEIRI_NOTHING, WEIR_ESTATE},
+        {WEIR_JOB_ENDED, 3, false, WEIRI_NOTHING, WEIR_ESTATE},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weiri_job_row row = row_in(rows[i].state);
@@ -365,7 +365,7 @@ TEST(shown, "a job is shown as it is now, and by the wall clock")
     row.facts.run_at_ns = WALL;
     CHECK_INT(shown(&row).state, ==, WEIR_JOB_READY);
     CHECK_INT(row.facts.state, ==, WEIR_JOB_DELAYED);
-    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
+    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ENDED; state++) {
         row.facts.state = (enum weir_job_state)state;
         row.facts.lease_ns = LEASE + 30;
         job = shown(&row);

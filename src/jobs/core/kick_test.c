@@ -72,7 +72,7 @@ TEST(states, "a kick finds jobs in the states that it names, or else the buried 
 {
     static const uint32_t named[] = {0, BURIED, DELAYED, BURIED | DELAYED};
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
+        for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ENDED; state++) {
             struct weiri_job_row row = row_in((enum weir_job_state)state);
             struct weiri_effects effects;
             uint32_t states = named[i] == 0 ? BURIED : named[i];

@@ -221,7 +221,7 @@ TEST(end_trims,
     }
 }
 
-TEST(archive_until, "archived jobs are kept for a time, for ever, or not at all")
+TEST(archive_until, "ended jobs are kept for a time, for ever, or not at all")
 {
     static const struct {
         int64_t archive_ns;

@@ -217,7 +217,7 @@ static void count(struct weiri_move *move, const struct entry *entry, enum weir_
     }
 }
 
-/* Deletes what the target has, but what was buried, archived or moved to another tube, or what a
+/* Deletes what the target has, but what was buried, ended or moved to another tube, or what a
  * put gave another body or run time meanwhile. */
 static enum weir_status forget(struct batch *batch, struct weir_error *ret_error)
 {

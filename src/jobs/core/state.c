@@ -27,7 +27,7 @@ static enum weir_status apply_holder(struct weiri_job_facts *job, const struct w
         job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
         break;
     case WEIRI_JOB_DONE:
-        end_lease(job, step->is_archived ? WEIR_JOB_ARCHIVED : WEIRI_JOB_GONE);
+        end_lease(job, step->is_archived ? WEIR_JOB_ENDED : WEIRI_JOB_GONE);
         job->lease_ns = step->is_archived ? now_ns : 0;
         break;
     case WEIRI_JOB_DISCARD:

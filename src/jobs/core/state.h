@@ -20,8 +20,8 @@
  *                              |                                    |
  *                              +---- kick ---- buried <-------------+ bury, expire
  *
- * done with is_archived: reserved -> archived. renew: delayed, ready, reserved -> delayed or ready.
- * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried, archived ->
+ * done with is_archived: reserved -> ended. renew: delayed, ready, reserved -> delayed or ready.
+ * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried, ended ->
  * gone. moved away: delayed, ready -> gone. damage: ready -> buried. set aside: delayed, ready ->
  * buried. touch: reserved, for longer. take back: as expire, before the lease ends. cancel:
  * reserved, with a verdict for its end. discard: reserved -> gone.

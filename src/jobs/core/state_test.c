@@ -44,7 +44,7 @@ static const struct row {
     struct {
         enum weir_status status;
         enum weir_job_state state;
-    } from[6]; /* gone, delayed, ready, reserved, buried, archived */
+    } from[6]; /* gone, delayed, ready, reserved, buried, ended */
 } rows[] = {
 #define NO                                                                                         \
     {                                                                                              \
@@ -99,7 +99,7 @@ TEST(table, "each event leads from each state where the table says, or changes n
                                       .token = TOKEN,
                                       .run_at_ns = NOW + 10,
                                       .attempts_max = ATTEMPTS + 1};
-        for (int state = 0; state <= WEIR_JOB_ARCHIVED; state++) {
+        for (int state = 0; state <= WEIR_JOB_ENDED; state++) {
             struct weiri_job_facts before = job_in((enum weir_job_state)state);
             struct weiri_job_facts job = before;
             CHECK_STATUS(weiri_job_apply(&job, &step, rows[i].now), rows[i].from[state].status);
@@ -132,7 +132,7 @@ TEST(fencing, "what the holder of an earlier or a later reservation says has no 
 
 TEST(cancel, "a verdict is left on a job that runs, and on no other; the last one counts")
 {
-    for (int state = 0; state <= WEIR_JOB_ARCHIVED; state++) {
+    for (int state = 0; state <= WEIR_JOB_ENDED; state++) {
         struct weiri_job_facts before = job_in((enum weir_job_state)state);
         struct weiri_job_facts job = before;
         for (int verdict = WEIR_VERDICT_BURY; verdict <= WEIR_VERDICT_RETRY; verdict++) {

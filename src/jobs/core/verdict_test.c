@@ -295,7 +295,7 @@ TEST(waiting, "a job that waits ends at once, with its key; a retry needs a run"
     row.facts.state = WEIR_JOB_BURIED;
     CHECK_INT(cancel(&row, BURY, false, false, LEASE, &effects), ==, WEIRI_NOTHING);
     CHECK_STATUS(effects.status, WEIR_OK); /* with the reason that it has */
-    row.facts.state = WEIR_JOB_ARCHIVED;
+    row.facts.state = WEIR_JOB_ENDED;
     CHECK_INT(cancel(&row, REMOVE, false, false, LEASE, &effects), ==, WEIRI_NOTHING);
     CHECK_STATUS(effects.status, WEIR_ESTATE);
     row.facts.state = WEIR_JOB_READY;

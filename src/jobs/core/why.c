@@ -102,7 +102,7 @@ void weiri_why_explain(const struct weir_job *job, int64_t paused_until_ns, uint
         say(&why, "buried after run %u", attempts);
         say_reason(&why, job);
         break;
-    case WEIR_JOB_ARCHIVED:
+    case WEIR_JOB_ENDED:
         why.reason = WEIR_WHY_DONE;
         say(&why, "it is done, after run %u", attempts);
         break;

@@ -55,7 +55,7 @@ TEST(states, "a job in each state has its reason, its time and its words")
     job.state = WEIR_JOB_BURIED;
     check(&job, LATER, WEIR_WHY_BURIED, 0, "buried after run 2: no; it has the key \"k\"");
     job.key = NULL;
-    job.state = WEIR_JOB_ARCHIVED;
+    job.state = WEIR_JOB_ENDED;
     check(&job, LATER, WEIR_WHY_DONE, 0, "it is done, after run 2");
 }
 

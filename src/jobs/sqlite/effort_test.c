@@ -74,7 +74,7 @@ static void fill(weir_broker *broker, const struct filling *filling, size_t coun
     }
 }
 
-/* Jobs that are delayed, ready, buried and archived, in the tube of the calls and beside it. */
+/* Jobs that are delayed, ready, buried and ended, in the tube of the calls and beside it. */
 static weir_broker *open_filled(const char *path, size_t count)
 {
     static const struct filling fillings[] = {

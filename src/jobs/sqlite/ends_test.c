@@ -48,7 +48,7 @@ static void expect_unfound(weir_broker *broker, const char *id)
     enum weir_status status;
     CHECK_STATUS(weir_broker_peek_id(broker, id, count_job, &found, NULL), WEIR_ENOTFOUND);
     CHECK_STATUS(weir_broker_attempts(broker, id, count_attempt, &found, NULL), WEIR_ENOTFOUND);
-    for (int state = 0; state <= WEIR_JOB_ARCHIVED; state++) {
+    for (int state = 0; state <= WEIR_JOB_ENDED; state++) {
         struct weir_job_filter filter = {0};
         filter.state = (enum weir_job_state)state;
         CHECK_STATUS(weir_broker_list(broker, &filter, count_job, &found, NULL), WEIR_OK);

@@ -132,7 +132,7 @@ static void list_state(struct weiri_reading *reading, enum weir_job_state state,
     static const enum weiri_sql lists[] = {
         [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,   [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
         [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED, [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
-        [WEIR_JOB_ARCHIVED] = WEIRI_SQL_PEEK_ARCHIVED,
+        [WEIR_JOB_ENDED] = WEIRI_SQL_PEEK_ARCHIVED,
     };
     struct weiri_connection *reader = reading->reader;
     int64_t most = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
@@ -156,11 +156,11 @@ static void list_first(struct weiri_reading *reading, void *arg)
     enum weir_job_state state = peek->listing->filter.state;
     size_t limit = peek->listing->limit;
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
-                                                WEIR_JOB_BURIED, WEIR_JOB_ARCHIVED};
+                                                WEIR_JOB_BURIED, WEIR_JOB_ENDED};
     int64_t tube;
     weiri_tube_find(reading->reader, peek->listing->filter.tube, &tube);
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        bool is_asked = state == 0 ? order[i] != WEIR_JOB_ARCHIVED : state == order[i];
+        bool is_asked = state == 0 ? order[i] != WEIR_JOB_ENDED : state == order[i];
         if (is_asked && peek->numbers.count < limit) {
             list_state(reading, order[i], tube, limit - peek->numbers.count, &peek->numbers);
         }

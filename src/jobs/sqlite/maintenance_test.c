@@ -159,7 +159,7 @@ TEST(ended, "a job that has ended does not run again, whatever becomes of its st
         CHECK_COUNTS(broker, "kept", 0, 0, 0, 0);
         CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
         CHECK_STATUS(weir_broker_policy(broker, "kept", &policy, &counts, NULL), WEIR_OK);
-        CHECK_INT(counts.archived, ==, 1);
+        CHECK_INT(counts.ended, ==, 1);
         CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
     }
     weir_broker_close(broker);

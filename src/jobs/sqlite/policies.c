@@ -107,7 +107,7 @@ static void read_policy(struct weiri_reading *reading, void *arg)
         return;
     }
     look->counts =
-        (struct weir_tube_policy_counts){.archived = (uint64_t)sqlite3_column_int64(statement, 0),
+        (struct weir_tube_policy_counts){.ended = (uint64_t)sqlite3_column_int64(statement, 0),
                                          .buried = (uint64_t)sqlite3_column_int64(statement, 1),
                                          .dropped = (uint64_t)sqlite3_column_int64(statement, 2)};
     int64_t tube = sqlite3_column_int64(statement, 3);

@@ -100,14 +100,14 @@ TEST(archive, "a done job stays, in a state of its own, with its attempts, until
     jobs_free_one(broker, job);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 1);
-    CHECK_INT(counts_of(broker).archived, ==, 1);
-    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "1");
+    CHECK_INT(counts_of(broker).ended, ==, 1);
+    CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, "1");
     CHECK_STRING(peek(broker, (enum weir_job_state)0).ids, "");
-    CHECK_STRING(list(broker, WEIR_JOB_ARCHIVED).ids, "1");
+    CHECK_STRING(list(broker, WEIR_JOB_ENDED).ids, "1");
     CHECK_STRING(list(broker, (enum weir_job_state)0).ids, "");
     struct seen seen = {"", (enum weir_job_state)0};
     CHECK_STATUS(weir_broker_peek_id(broker, "1", see, &seen, NULL), WEIR_OK);
-    CHECK_INT(seen.state, ==, WEIR_JOB_ARCHIVED);
+    CHECK_INT(seen.state, ==, WEIR_JOB_ENDED);
     char attempts[100] = "";
     CHECK_STATUS(weir_broker_attempts(broker, "1", see_attempt, attempts, NULL), WEIR_OK);
     CHECK_STRING(attempts, "1 retry 1000;2 done 0;");
@@ -125,16 +125,16 @@ TEST(archive, "a done job stays, in a state of its own, with its attempts, until
     CHECK_STATUS(status, WEIR_ESTATE);
     struct weiri_store *store = broker->store;
     CHECK_INT(weiri_repair_indexes(&store->writer), ==, SQLITE_OK);
-    CHECK_INT(counts_of(broker).archived, ==, 1);
+    CHECK_INT(counts_of(broker).ended, ==, 1);
     CHECK_STATUS(change_remove(broker, ids, 1, &status, NULL), WEIR_OK);
     CHECK_STATUS(status, WEIR_OK);
-    CHECK_INT(counts_of(broker).archived, ==, 0);
+    CHECK_INT(counts_of(broker).ended, ==, 0);
     CHECK_STATUS(weir_broker_peek_id(broker, "1", see, &seen, NULL), WEIR_ENOTFOUND);
     CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
     weir_broker_close(broker);
 }
 
-TEST(age, "archived jobs leave once they are old enough, the oldest first, as others end")
+TEST(age, "ended jobs leave once they are old enough, the oldest first, as others end")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_tube_policy policy = {0};
@@ -146,12 +146,12 @@ TEST(age, "archived jobs leave once they are old enough, the oldest first, as ot
     while (!weiri_end_trims(last + 2)) {
         last = finish(broker, "x");
     }
-    CHECK_INT(counts_of(broker).archived, ==, (uint64_t)last);
+    CHECK_INT(counts_of(broker).ended, ==, (uint64_t)last);
     jobs_wall_step(&wall, WEIR_SECONDS(5));
     (void)finish(broker, "x"); /* the first is 10 s old */
-    CHECK_INT(counts_of(broker).archived, ==, (uint64_t)last + 1);
+    CHECK_INT(counts_of(broker).ended, ==, (uint64_t)last + 1);
     (void)finish(broker, "x"); /* asks */
-    CHECK_INT(counts_of(broker).archived, ==, (uint64_t)last + 1);
+    CHECK_INT(counts_of(broker).ended, ==, (uint64_t)last + 1);
     struct seen seen = {"", (enum weir_job_state)0};
     CHECK_STATUS(weir_broker_peek_id(broker, "1", see, &seen, NULL), WEIR_ENOTFOUND);
     CHECK_STATUS(weir_broker_peek_id(broker, "2", see, &seen, NULL), WEIR_OK);
@@ -170,7 +170,7 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
         jobs_wall_step(&wall, last % 2);
         last = finish(broker, "x");
     }
-    CHECK_INT(counts_of(broker).archived, ==, 300);
+    CHECK_INT(counts_of(broker).ended, ==, 300);
     while (!weiri_end_trims(last + 1)) {
         last = finish(broker, "x");
     }
@@ -180,15 +180,15 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
     set(broker, "t", &policy);
     char ids[50];
     (void)snprintf(ids, sizeof(ids), "%" PRId64 " %" PRId64, last, last - 1);
-    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, ids);
+    CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, ids);
     CHECK_INT(finish(broker, "x"), ==, last + 1);
     (void)snprintf(ids, sizeof(ids), "%" PRId64 " %" PRId64, last + 1, last);
-    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, ids);
+    CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, ids);
     set(broker, "t", NULL);
-    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "");
-    CHECK_INT(counts_of(broker).archived, ==, 0);
+    CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, "");
+    CHECK_INT(counts_of(broker).ended, ==, 0);
     (void)finish(broker, "x");
-    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "");
+    CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, "");
     CHECK_INT(query(broker, "SELECT (SELECT count(*) FROM jobs WHERE state <> 6) + (SELECT "
                             "count(*) FROM bodies) + (SELECT count(*) FROM attempts)"),
               ==, 0);

@@ -86,7 +86,7 @@ TEST(repeated, "a put that is repeated is answered with its job, in each of its 
     CHECK_INT(put(broker, "p", -1, "x"), ==, first);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 1);
     CHECK_INT(jobs_counts(broker, "t").put, ==, 1);
-    /* What is gone does not count: removed, or done where nothing is archived. */
+    /* What is gone does not count: removed, or done where nothing is kept. */
     CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, NULL), WEIR_OK);
     settle(broker, jobs_reserve_one(broker, "t"), WEIRI_JOB_DONE);
     int64_t second = put(broker, "p", -1, "x");
@@ -160,8 +160,7 @@ TEST(of_a_tube, "a put_id is that of one tube, which a job that has it cannot be
     weir_broker_close(broker);
 }
 
-TEST(archived,
-     "a job that is archived counts for 10 minutes, and longer where the clock is set back")
+TEST(ended, "a job that has ended counts for 10 minutes, and longer where the clock is set back")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     const struct weir_tube_policy policy = {.archive_ns = WEIR_SECONDS(86400)};

@@ -62,7 +62,7 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
                 .again = (uint64_t)INTEGER(again),
                 .again_at_ns = INTEGER(again_at)},
     };
-    if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
+    if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ENDED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
         row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
         attempts_max > UINT32_MAX || lost < 0 || lost > UINT32_MAX) {
@@ -238,7 +238,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     if (effects->burial != WEIR_OK) {
         weiri_burials_add(store, row->number, &row->facts, effects->burial, effects->reason);
     }
-    if ((is_ended || effects->to == WEIR_JOB_ARCHIVED) &&
+    if ((is_ended || effects->to == WEIR_JOB_ENDED) &&
         (store->is_full ? !store->has_trimmed : weiri_end_trims(row->number))) {
         (void)weiri_trim(store, row->tube, now);
     }

@@ -97,7 +97,7 @@ void weiri_attempt_add(struct weiri_store *store, int64_t number, const struct w
                        int64_t now_ns);
 
 /* Deletes some hundred rows of jobs that have ended, with what belongs to them (policies.c):
- * archived ones of the tube that its policy keeps no longer, the oldest first, and stubs of any
+ * ended ones of the tube that its policy keeps no longer, the oldest first, and stubs of any
  * tube. All rows that leave leave here. true: others may be left. */
 bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now);
 /* The outcome of a job that was deleted before it was done, beside those of enum weir_run_outcome.

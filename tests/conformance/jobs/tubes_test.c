@@ -289,21 +289,21 @@ TEST_BROKERS(archives, "done jobs of a tube are kept as its policy says, and sho
     }
     CHECK_PLACE(&place, 0, 0, 0, 0);
     CHECK_INT(place_counts(&place).done, ==, 3);
-    CHECK_INT(policy_counts(&place).archived, >=, 2); /* others leave as some end */
+    CHECK_INT(policy_counts(&place).ended, >=, 2); /* others leave as some end */
     CHECK_STATUS(weir_broker_set_policy(place.broker, place.tube, &policy, NULL), WEIR_OK);
-    CHECK_INT(policy_counts(&place).archived, ==, 2);
+    CHECK_INT(policy_counts(&place).ended, ==, 2);
     CHECK_STATUS(weir_broker_peek_id(place.broker, ids[0].text, place_show, &shown, NULL),
                  WEIR_ENOTFOUND);
     CHECK_STATUS(weir_broker_peek_id(place.broker, ids[2].text, place_show, &shown, NULL), WEIR_OK);
-    CHECK_INT(shown.job.state, ==, WEIR_JOB_ARCHIVED);
+    CHECK_INT(shown.job.state, ==, WEIR_JOB_ENDED);
     CHECK_INT(shown.job.last_outcome, ==, WEIR_RUN_DONE);
     CHECK_INT(why_of(&place, &ids[2]), ==, WEIR_WHY_DONE);
     policy.archive_count = 1;
     policy.members = WEIR_POLICY_ARCHIVE_COUNT;
     CHECK_STATUS(weir_broker_set_policy(place.broker, place.tube, &policy, NULL), WEIR_OK);
-    CHECK_INT(policy_counts(&place).archived, ==, 1);
+    CHECK_INT(policy_counts(&place).ended, ==, 1);
     CHECK_INT(place_remove(&place, &ids[2]), ==, 1);
-    CHECK_INT(policy_counts(&place).archived, ==, 0);
+    CHECK_INT(policy_counts(&place).ended, ==, 0);
     place_close(&place);
 }
 

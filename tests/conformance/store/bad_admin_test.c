@@ -256,7 +256,7 @@ ROW(weir_broker_list, filter, state, WEIR_EINVAL)
 {
     struct weir_job_filter filter = {.state = (enum weir_job_state) - 1};
     CHECK_STATUS(list_with(w, &filter), WEIR_EINVAL);
-    filter.state = (enum weir_job_state)(WEIR_JOB_ARCHIVED + 1);
+    filter.state = (enum weir_job_state)(WEIR_JOB_ENDED + 1);
     return list_with(w, &filter);
 }
 

@@ -360,7 +360,7 @@ TUBE_ROWS(weir_broker_peek, peek_tube)
 ROW(weir_broker_peek, state, unknown, WEIR_EINVAL)
 {
     CHECK_STATUS(peek(w->broker, TUBE, (enum weir_job_state) - 1, 1), WEIR_EINVAL);
-    return peek(w->broker, TUBE, (enum weir_job_state)(WEIR_JOB_ARCHIVED + 1), 1);
+    return peek(w->broker, TUBE, (enum weir_job_state)(WEIR_JOB_ENDED + 1), 1);
 }
 
 ROW(weir_broker_peek, limit, zero, WEIR_OK)

@@ -75,9 +75,9 @@ ROW(weir_broker_set_policy, policy, group_limit, WEIR_OK)
 static enum weir_status get(weir_broker *broker, const char *tube)
 {
     struct weir_tube_policy policy = {.late = UNTOUCHED};
-    struct weir_tube_policy_counts counts = {.archived = UNTOUCHED};
+    struct weir_tube_policy_counts counts = {.ended = UNTOUCHED};
     enum weir_status status = tell(weir_broker_policy(broker, tube, &policy, &counts, told));
-    CHECK((policy.late == UNTOUCHED && counts.archived == UNTOUCHED) == (status != WEIR_OK));
+    CHECK((policy.late == UNTOUCHED && counts.ended == UNTOUCHED) == (status != WEIR_OK));
     return status;
 }
 

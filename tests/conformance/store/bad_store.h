@@ -22,7 +22,7 @@
  * rows up to the next success, and at its end everything comes out as if nothing had happened. */
 
 enum {
-    IS_ARCHIVED = 1, /* numbers of jobs */
+    IS_ENDED = 1, /* numbers of jobs */
     IS_RESERVED,
     IS_BURIED,
     IS_READY, /* has KEY and PUT_ID */
@@ -133,7 +133,7 @@ static inline void take_stock(struct world *w)
     w->before = jobs_counts(w->broker, TUBE);
     w->tubes = 0;
     CHECK_STATUS(weir_broker_tubes(w->broker, NULL, count_tube, &w->tubes, NULL), WEIR_OK);
-    for (int i = IS_ARCHIVED; i < IS_BEHIND; i++) {
+    for (int i = IS_ENDED; i < IS_BEHIND; i++) {
         w->jobs[i] = look_at(w, i);
     }
     w->bytes = test_allocated_bytes();
@@ -154,7 +154,7 @@ static inline void check_unchanged_but_ids(const struct world *w)
     size_t tubes = 0;
     CHECK_STATUS(weir_broker_tubes(w->broker, NULL, count_tube, &tubes, NULL), WEIR_OK);
     CHECK_INT(tubes, ==, w->tubes);
-    for (int i = IS_ARCHIVED; i < IS_BEHIND; i++) {
+    for (int i = IS_ENDED; i < IS_BEHIND; i++) {
         struct seen seen = look_at(w, i);
         CHECK(seen.state == w->jobs[i].state && seen.attempts == w->jobs[i].attempts);
         CHECK_INT(seen.run_at_ns, ==, w->jobs[i].run_at_ns);
@@ -182,7 +182,7 @@ static inline void make_world(struct world *w)
     w->broker = jobs_store_open(w->path, &w->wall);
     const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
     CHECK_STATUS(weir_broker_set_policy(w->broker, TUBE, &policy, NULL), WEIR_OK);
-    CHECK_INT(jobs_put(w->broker, TUBE, "archived", NULL), ==, IS_ARCHIVED);
+    CHECK_INT(jobs_put(w->broker, TUBE, "ended", NULL), ==, IS_ENDED);
     struct weiri_reservation *job = jobs_reserve_one(w->broker, TUBE);
     CHECK_STATUS(jobs_settle(w->broker, job, WEIRI_JOB_DONE, 0, ""), WEIR_OK);
     jobs_free_one(w->broker, job);
