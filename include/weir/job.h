@@ -91,7 +91,7 @@ struct weir_job {
     uint32_t owner_life;       /**< The same: 1: it lives; 2: neither it nor what ends its programs
                                     does; 0: not known, as of other hosts and namespaces. */
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
-                          reservation of the job; 0: it had none. Of a cluster: 0. */
+                          reservation, also over power cuts; 0: it had none. Of a cluster: 0. */
     const char *key; /**< Of an SQLite store: its key; NULL: none. */
     int64_t started_ns;  /**< Of a look at a store's reserved job: when its run began; else 0. */
     int32_t progress;    /**< The same: what its handler told last; -1: nothing. */

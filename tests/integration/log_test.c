@@ -100,7 +100,7 @@ TEST(json, "--json prints an object an attempt; ls tells how the last one ended,
     ended = WEIR_EXPECT(0, "ls", "--json", "--id", "1");
     json_t *job = json_loads(ended.out, 0, NULL);
     CHECK_STRING(json_string_value(json_object_get(job, "last_outcome")), "buried");
-    CHECK_INT(json_integer_value(json_object_get(job, "fence")), ==, 1);
+    CHECK_INT(json_integer_value(json_object_get(job, "fence")), >, 0);
     json_decref(job);
     ended_free(&ended);
 }

@@ -51,7 +51,9 @@ static bool reserve(struct stored_job *job, int process, uint32_t attempts_max)
     struct weiri_job_row row = stored_load(&world.backend, job);
     const struct weiri_tube_record *tube = record_of(row.tube);
     bool is_sound = below(50) != 0;
-    const struct weiri_taker taker = {.owner = 1 + below(1000), .attempts_max = attempts_max};
+    world.reference.era += below(100) == 0 ? (uint64_t)below(20) : 0;
+    const struct weiri_taker taker = {
+        .owner = 1 + below(1000), .attempts_max = attempts_max, .era = world.reference.era};
     uint64_t running = stored_running(&world.backend, (int)row.tube, row.group);
     struct weiri_effects effects;
     enum weiri_write what =

@@ -75,6 +75,7 @@ struct reference {
     struct ref_tube tubes[TUBES];
     int64_t wall, lease;
     int64_t next_number;
+    uint64_t era; /* the least token */
 };
 
 /* What a put asks for. */

@@ -292,7 +292,7 @@ static inline void ref_reserve(struct reference *world, struct ref_job *job, boo
         job->process = process;
         job->began = world->lease;
         job->attempts++;
-        job->token++;
+        job->token = job->token + 1 > world->era ? job->token + 1 : world->era;
         job->lease = world->lease + job->ttr;
         job->progress = -1;
     }

@@ -60,6 +60,7 @@ struct weiri_taker {
     int64_t owner;
     int64_t worker;
     uint32_t attempts_max;
+    uint64_t era; /* the least token that it gives */
 };
 
 /* What is to be done with the row. */

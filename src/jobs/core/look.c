@@ -25,7 +25,8 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
                                       struct weiri_effects *ret_effects)
 {
     const struct weir_tube_policy *policy = &tube->policy;
-    struct weiri_job_step step = {.event = WEIRI_JOB_RESERVE, .attempts_max = taker->attempts_max};
+    struct weiri_job_step step = {
+        .event = WEIRI_JOB_RESERVE, .attempts_max = taker->attempts_max, .token = taker->era};
     int64_t late_ns = weiri_time_sub(now.wall_ns, row->facts.run_at_ns);
     *ret_effects = (struct weiri_effects){.status = WEIR_OK};
     if (!is_sound) {

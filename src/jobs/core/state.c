@@ -47,16 +47,17 @@ static enum weir_status apply_holder(struct weiri_job_facts *job, const struct w
     return WEIR_OK;
 }
 
-static enum weir_status reserve(struct weiri_job_facts *job, uint32_t attempts_max, int64_t now_ns)
+static enum weir_status reserve(struct weiri_job_facts *job, const struct weiri_job_step *step,
+                                int64_t now_ns)
 {
     if (job->state != WEIR_JOB_READY || job->attempts == UINT32_MAX || job->token == UINT64_MAX) {
         return WEIR_ESTATE;
     }
     job->state = WEIR_JOB_RESERVED;
     job->attempts++;
-    job->token++;
+    job->token = job->token < step->token ? step->token : job->token + 1;
     job->verdict = (enum weir_verdict)0;
-    job->attempts_max = attempts_max;
+    job->attempts_max = step->attempts_max;
     job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
     return WEIR_OK;
 }
@@ -116,7 +117,7 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     case WEIRI_JOB_DUE:
         return move(job, state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns, WEIR_JOB_READY);
     case WEIRI_JOB_RESERVE:
-        return reserve(job, step->attempts_max, now_ns);
+        return reserve(job, step, now_ns);
     case WEIRI_JOB_TOUCH:
     case WEIRI_JOB_DONE:
     case WEIRI_JOB_RELEASE:

@@ -79,7 +79,7 @@ struct weiri_job_step {
     enum weiri_job_event event;
     uint32_t attempts_max;     /* reserve: of who makes it; expire, take back */
     enum weir_verdict verdict; /* cancel */
-    uint64_t token;            /* by the holder: the reservation's token */
+    uint64_t token;            /* by the holder: the reservation's; reserve: the least one */
     int64_t run_at_ns;         /* release, return, renew, reschedule, kick: when it becomes ready */
     uint32_t states;           /* kick: bits 1U << state; 0: buried */
     bool is_archived;          /* done: it is kept, and its lease is the time of its end */

@@ -217,9 +217,15 @@ TEST(reservation, "a reservation has a new token, counts an attempt and lasts fo
     CHECK_INT(job.attempts, ==, ATTEMPTS - 1);
     CHECK_INT(job.run_at_ns, ==, NOW + 91);
 
+    for (uint64_t least = TOKEN - 1; least <= TOKEN + 3; least++) {
+        job = job_in(READY);
+        step = (struct weiri_job_step){.event = WEIRI_JOB_RESERVE, .token = least};
+        CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+        CHECK_INT(job.token, ==, least > TOKEN ? least : TOKEN + 1);
+    }
+
     job = job_in(READY);
     job.ttr_ns = INT64_MAX;
-    step.event = WEIRI_JOB_RESERVE;
     CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
     CHECK_INT(job.lease_ns, ==, INT64_MAX);
 

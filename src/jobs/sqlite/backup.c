@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/errno.h"
 #include "base/error.h"
 #include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/file.h"
@@ -38,11 +37,12 @@ static void copy_pages(sqlite3 *from, struct weiri_connection *to)
 static void make_own(struct weiri_connection *copy)
 {
     char sql[256];
-    (void)snprintf(sql, sizeof(sql),
-                   "BEGIN IMMEDIATE; UPDATE meta SET store = random() & 0x7fffffffffffffff; "
-                   "UPDATE jobs NOT INDEXED SET lease = 0 "
-                   "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
-                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
+    (void)snprintf(
+        sql, sizeof(sql),
+        "BEGIN IMMEDIATE; UPDATE meta SET boot = '', store = random() & 0x7fffffffffffffff; "
+        "UPDATE jobs NOT INDEXED SET lease = 0 "
+        "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
+        weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     weiri_sql_exec(copy, sql);
 }
 
@@ -70,12 +70,9 @@ static enum weir_status fill(sqlite3 *from, const char *path, struct weir_error 
 
 static enum weir_status refuse(const char *path, int error, struct weir_error *ret_error)
 {
-    char text[128];
-    if (error == EEXIST) {
-        return weiri_fail(ret_error, WEIR_EBUSY, "%s exists: expected a new file", path);
-    }
-    return weiri_fail(ret_error, weiri_errno_status(error), "%s cannot be made: %s", path,
-                      weiri_errno_text(error, text, sizeof(text)));
+    return error == EEXIST
+               ? weiri_fail(ret_error, WEIR_EBUSY, "%s exists: expected a new file", path)
+               : weiri_file_fail(ret_error, error, path, " cannot be made");
 }
 
 static enum weir_status make(sqlite3 *from, const char *path, struct weir_error *ret_error)

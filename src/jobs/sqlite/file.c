@@ -14,6 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/errno.h"
+#include "base/error.h"
 #include "base/panic.h"
 
 #define OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
@@ -255,4 +257,12 @@ const char *weiri_errno_text(int error, char *buffer, size_t size)
 {
     /* With _GNU_SOURCE this is GNU's strerror_r(): it returns the text, in the buffer or not. */
     return strerror_r(error, buffer, size);
+}
+
+enum weir_status weiri_file_fail(struct weir_error *ret_error, int error, const char *path,
+                                 const char *what)
+{
+    char text[128];
+    return weiri_fail(ret_error, weiri_errno_status(error), "%s%s: %s", path, what,
+                      weiri_errno_text(error, text, sizeof(text)));
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/status.h>
+
 /* Files that only their owner may read or write. Links cannot redirect their making or opening.
  * None has the number of a standard stream.
  *
@@ -58,5 +60,8 @@ bool weiri_file_is_remote(const char *folder);
 
 /* strerror(), into the caller's buffer. */
 const char *weiri_errno_text(int error, char *buffer, size_t size);
+/* The error of a system call on a file. what: of it, such as " cannot be made"; "": nothing. */
+enum weir_status weiri_file_fail(struct weir_error *ret_error, int error, const char *path,
+                                 const char *what);
 
 #endif

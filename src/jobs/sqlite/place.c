@@ -57,9 +57,7 @@ enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *re
     enum weiri_file_kind kind;
     int error = weiri_file_inspect(path, &kind);
     if (error != 0) {
-        char text[128];
-        return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", path,
-                          weiri_errno_text(error, text, sizeof(text)));
+        return weiri_file_fail(ret_error, error, path, "");
     }
     static const char *const refusals[] = {
         [WEIRI_FILE_LINKED] = "has more than one hard link, as after cp -l",
@@ -90,8 +88,7 @@ enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *re
     }
 }
 
-enum weir_status weiri_place_make_file(const char *path, const char *boot,
-                                       struct weir_error *ret_error)
+enum weir_status weiri_place_make_file(const char *path, struct weir_error *ret_error)
 {
     char temporary[WEIRI_PLACE_SIZE + sizeof(new_suffix)];
     (void)snprintf(temporary, sizeof(temporary), "%s%s", path, new_suffix);
@@ -101,18 +98,13 @@ enum weir_status weiri_place_make_file(const char *path, const char *boot,
     if (status != WEIR_OK) {
         return status;
     }
-    status = weiri_schema_image(boot, &image, &size);
+    status = weiri_schema_image(&image, &size);
     if (status != WEIR_OK) {
         return weiri_fail(ret_error, status, "%s: %s", path, weir_status_text((int)status));
     }
     int error = weiri_file_publish(path, temporary, image, size);
     sqlite3_free(image);
-    if (error != 0) {
-        char text[128];
-        return weiri_fail(ret_error, weiri_errno_status(error), "%s cannot be made: %s", path,
-                          weiri_errno_text(error, text, sizeof(text)));
-    }
-    return WEIR_OK;
+    return error == 0 ? WEIR_OK : weiri_file_fail(ret_error, error, path, " cannot be made");
 }
 
 /* A log without its store would be replayed into the new store and damage it. The log is not

@@ -26,9 +26,9 @@ WEIR_NODISCARD enum weir_status weiri_place_inspect(const char *path, bool must_
 WEIR_NODISCARD enum weir_status weiri_place_check_alone(const char *path,
                                                         struct weir_error *ret_error);
 
-/* Makes an empty store of this boot, which must be alone. The file is whole and on stable storage,
- * or is not there. */
-WEIR_NODISCARD enum weir_status weiri_place_make_file(const char *path, const char *boot,
+/* Makes an empty store, which must be alone. The file is whole and on stable storage, or is not
+ * there. */
+WEIR_NODISCARD enum weir_status weiri_place_make_file(const char *path,
                                                       struct weir_error *ret_error);
 
 /* Removes a store that this call of open made, and what SQLite made beside it. Under the store's

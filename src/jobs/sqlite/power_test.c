@@ -13,6 +13,7 @@
 
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
+#include "support/image.h"
 #include "support/jobs.h"
 
 static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
@@ -32,7 +33,8 @@ enum event_kind {
     EVENT_END,   /* it is acknowledged that the job has ended, or will without a run */
     EVENT_FIRED, /* so many firings are acknowledged */
     EVENT_ADDED, /* so many puts */
-    EVENT_DONE   /* so many successes */
+    EVENT_DONE,  /* so many successes */
+    EVENT_FENCE  /* a handler has a job with a token */
 };
 
 /* An event of the run: of the disk, or an acknowledgement. */
@@ -40,6 +42,7 @@ struct event {
     enum event_kind kind;
     bool is_log;
     int64_t number; /* offset, size, job or count */
+    uint64_t token;
     uint32_t noted; /* in the lock file then */
     int size;
     unsigned char *bytes;
@@ -49,6 +52,7 @@ static struct event *events;
 static int event_count;
 static int64_t added; /* acknowledged so far */
 static int64_t done;
+static int compared;     /* tokens after a cut with such before it */
 static int lock_fd = -1; /* of the run */
 
 static struct event *add(enum event_kind kind, int64_t number)
@@ -103,9 +107,16 @@ static void put(weir_broker *broker, size_t count)
     note_added((int64_t)count);
 }
 
-static void run_one(weir_broker *broker, const char *tube, enum weiri_job_event outcome)
+static struct weiri_reservation *reserve(weir_broker *broker, const char *tube)
 {
     struct weiri_reservation *job = jobs_reserve_one(broker, tube);
+    add(EVENT_FENCE, job->number)->token = job->token;
+    return job;
+}
+
+static void run_one(weir_broker *broker, const char *tube, enum weiri_job_event outcome)
+{
+    struct weiri_reservation *job = reserve(broker, tube);
     (void)add(EVENT_TRY, outcome == WEIRI_JOB_DONE ? job->number : 0);
     CHECK_STATUS(jobs_settle(broker, job, outcome, jobs_clocks_wall(&clocks), "failed"), WEIR_OK);
     (void)add(EVENT_END, outcome == WEIRI_JOB_DONE ? job->number : 0);
@@ -177,9 +188,9 @@ static void end_late(weir_broker *broker, weir_broker *other)
 {
     (void)jobs_put(broker, "late", "x", NULL);
     note_added(1);
-    struct weiri_reservation *job = jobs_reserve_one(broker, "late");
+    struct weiri_reservation *job = reserve(broker, "late");
     jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
-    struct weiri_reservation *again = jobs_reserve_one(other, "late");
+    struct weiri_reservation *again = reserve(other, "late");
     CHECK_INT(again->number, ==, job->number);
     (void)add(EVENT_TRY, job->number);
     CHECK_STATUS(jobs_settle(other, again, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
@@ -196,7 +207,7 @@ static void cancel_running(weir_broker *broker, weir_broker *other)
     const struct weir_change change = {.kind = WEIR_CHANGE_CANCEL, .verdict = WEIR_VERDICT_REMOVE};
     (void)jobs_put(broker, "asked", "x", NULL);
     note_added(1);
-    struct weiri_reservation *job = jobs_reserve_one(other, "asked");
+    struct weiri_reservation *job = reserve(other, "asked");
     const char *id = job->job.id;
     enum weir_status status;
     (void)add(EVENT_TRY, job->number);
@@ -204,6 +215,15 @@ static void cancel_running(weir_broker *broker, weir_broker *other)
     CHECK_STATUS(status, WEIR_ECANCELED);
     (void)add(EVENT_END, job->number);
     jobs_free_one(other, job);
+}
+
+static const char *const backups[] = {"backup-0.db", "backup-1.db", "backup-2.db"};
+
+static void back_up(weir_broker *broker, const char *path)
+{
+    fault.watch = NULL;
+    CHECK_STATUS(weir_broker_backup(broker, path, NULL), WEIR_OK);
+    fault.watch = record;
 }
 
 static void work(weir_broker *broker, weir_broker *other, int rounds)
@@ -232,6 +252,9 @@ static void work(weir_broker *broker, weir_broker *other, int rounds)
         if (i % 8 == 7) { /* rows of jobs that have ended are deleted */
             CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
         }
+        if (i % 20 == 10) {
+            back_up(broker, backups[i / 20]);
+        }
         if (i % 5 == 4) {
             jobs_wall_step(&clocks.wall, WEIR_SECONDS(1));
             run_one(broker, "fired", WEIRI_JOB_BURY);
@@ -242,13 +265,6 @@ static void work(weir_broker *broker, weir_broker *other, int rounds)
 }
 
 /* --- the cut --- */
-
-/* A file as the disk has it. */
-struct image {
-    unsigned char *bytes;
-    int64_t size;
-    int64_t capacity;
-};
 
 static void apply(struct image *image, const struct event *event, int size)
 {
@@ -268,27 +284,6 @@ static void apply(struct image *image, const struct event *event, int size)
         memcpy(image->bytes + event->number, event->bytes, (size_t)size);
         image->size = end > image->size ? end : image->size;
     }
-}
-
-static void load(struct image *image, const char *path)
-{
-    struct stat facts;
-    FILE *file = fopen(path, "rb");
-    CHECK(file != NULL && stat(path, &facts) == 0);
-    image->size = facts.st_size;
-    image->capacity = facts.st_size;
-    image->bytes = malloc((size_t)facts.st_size);
-    CHECK(image->bytes != NULL);
-    CHECK_INT(fread(image->bytes, 1, (size_t)facts.st_size, file), ==, facts.st_size);
-    (void)fclose(file);
-}
-
-static void save(const struct image *image, const char *path)
-{
-    FILE *file = fopen(path, "wb");
-    CHECK(file != NULL);
-    CHECK_INT(fwrite(image->bytes, 1, (size_t)image->size, file), ==, image->size);
-    CHECK_INT(fclose(file), ==, 0);
 }
 
 /* What becomes of the writes that were not flushed. */
@@ -327,7 +322,7 @@ static void make_file(const struct image *base, bool is_log, int cut, enum fate 
         apply(&image, event, size);
     }
     if (image.size > 0) {
-        save(&image, path);
+        image_save(&image, path);
     }
     free(image.bytes);
 }
@@ -361,6 +356,42 @@ static int sum_up(const struct weir_tube_counts *counts, void *arg)
     return 0;
 }
 
+/* Jobs that are reserved now have larger tokens than the handlers before a cut had. */
+static void judge_fences(weir_broker *broker, int cut)
+{
+    static const char *const tubes[] = {"t", "late", "asked", "fired"};
+    uint64_t fences[JOBS] = {0};
+    for (int i = 0; i < cut; i++) {
+        if (events[i].kind == EVENT_FENCE) {
+            fences[events[i].number] = events[i].token;
+        }
+    }
+    for (size_t i = 0; i < sizeof(tubes) / sizeof(tubes[0]); i++) {
+        struct weiri_list list;
+        CHECK_STATUS(weir_broker_kick(broker, tubes[i], SIZE_MAX, NULL, NULL), WEIR_OK);
+        (void)jobs_reserve(broker, tubes[i], JOBS, 1000, &list);
+        for (struct weiri_list *link = list.next; link != &list; link = link->next) {
+            const struct weiri_reservation *job =
+                WEIRI_CONTAINER(link, struct weiri_reservation, link);
+            if (job->number < JOBS && job->token <= fences[job->number]) {
+                test_fail(__FILE__, __LINE__, "cut before event %d: job %lld has a token again",
+                          cut, (long long)job->number);
+            }
+            compared += job->number < JOBS && fences[job->number] != 0;
+        }
+        jobs_free(broker, &list);
+    }
+}
+
+/* The clock is as it was, or was set back. */
+static weir_broker *open_after(const char *boot)
+{
+    static int64_t last_ns = 0;
+    last_ns = last_ns == 0 ? jobs_clocks_wall(&clocks) : last_ns;
+    clocks.wall.now_ns = last_ns - (test_random_below(2) == 0 ? WEIR_SECONDS(86400) : 0);
+    return jobs_store_open_on("cut/jobs.db", &clocks, boot);
+}
+
 static void judge(int cut)
 {
     bool is_there[JOBS] = {false};
@@ -372,6 +403,9 @@ static void judge(int cut)
     for (int i = 0; i < cut; i++) {
         bool *const lists[] = {
             [EVENT_PUT] = was_put, [EVENT_TRY] = was_tried, [EVENT_END] = has_ended};
+        if (events[i].kind == EVENT_FENCE) {
+            continue;
+        }
         if (events[i].kind >= EVENT_FIRED) {
             least[events[i].kind] = events[i].number;
         } else if (events[i].kind >= EVENT_PUT) {
@@ -379,7 +413,7 @@ static void judge(int cut)
             last = events[i].number > last ? events[i].number : last;
         }
     }
-    weir_broker *broker = jobs_store_open_on("cut/jobs.db", &clocks, "another boot");
+    weir_broker *broker = open_after("another boot");
     struct weiri_store *store = broker->store;
     sqlite3_stmt *statement;
     CHECK_INT(sqlite3_prepare_v2(store->writer.db, "PRAGMA integrity_check", -1, &statement, NULL),
@@ -413,7 +447,7 @@ static void judge(int cut)
     CHECK_INT(sum.put, >=, least[EVENT_ADDED]);
     CHECK_INT(sum.done, >=, least[EVENT_DONE]);
     CHECK_INT(jobs_put(broker, "t", "again", NULL), >, last);
-    jobs_free_one(broker, jobs_reserve_one(broker, "t"));
+    judge_fences(broker, cut);
     weir_broker_close(broker);
 }
 
@@ -440,7 +474,7 @@ static void record_run(struct image *base)
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a boot");
     CHECK_STATUS(weir_broker_schedule_put(broker, &options, NULL), WEIR_OK);
     weir_broker_close(broker);
-    load(base, "jobs.db");
+    image_load(base, "jobs.db");
     lock_fd = open("jobs.db.lock", O_RDONLY | O_CLOEXEC);
     CHECK(lock_fd >= 0);
     fault.watch = record;
@@ -489,6 +523,22 @@ TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
         make_lock_file(cut);
         judge(cut);
     }
+    CHECK_INT(compared, >, 100);
+    forget_run(&base);
+}
+
+TEST(restored, "a backup of the run gives larger tokens than all that handlers had by its end")
+{
+    struct image base = {.size = 0};
+    record_run(&base);
+    for (size_t i = 0; i < sizeof(backups) / sizeof(backups[0]); i++) {
+        CHECK_INT(rename(backups[i], "cut/jobs.db"), ==, 0);
+        weir_broker *broker = open_after("a boot");
+        judge_fences(broker, event_count);
+        weir_broker_close(broker);
+        remove_cut();
+    }
+    CHECK_INT(compared, >, 10);
     forget_run(&base);
 }
 

@@ -165,7 +165,7 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
 {
     struct weiri_reservation *reservation = pick->reservation;
     const struct weiri_taker taker = {store->owner, weiri_worker_enter(store),
-                                      exchange->attempts_max};
+                                      exchange->attempts_max, (uint64_t)store->era};
     struct weiri_effects effects;
     uint64_t running = count_running(store, &tube->policy, pick);
     pick->row.reason = reservation == NULL ? NULL : reservation->job.reason;
@@ -178,6 +178,8 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
         return;
     }
     show_facts(reservation, &pick->row.facts);
+    /* One that takes its machine down ends, since its attempts are flushed from the second on. */
+    store->is_fleeting = store->is_fleeting && reservation->number > store->older;
     if (exchange->is_keeping) {
         reservation->is_alone =
             weiri_runs_alone(&pick->row.facts, pick->row.facts.attempts, exchange->attempts_max);

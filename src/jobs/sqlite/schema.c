@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/boot.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "jobs/sqlite/result.h"
@@ -23,15 +22,16 @@
  * A job that has ended has its outcome, and the wall time of its end as its lease. Who ends a job
  * deletes no row: it is archived, or becomes a stub, in state 6, without texts and body, which
  * nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). Leases are times of
- * the boot that meta names. Its store is a random number of the store, with which the jobs that it
- * gives to other stores are told apart; its identity is one that its backups have too, for
- * identities (statements.h); ids that were given are not above its floor, or rows have them. A job
- * is renewed when a put by its key gives it another body or another run. The fields of a key's row
- * are those of a put during the run. What a body has beside it is in told (body.h). A job's owner,
- * started, progress (NULL: none told), attempts_max (0: not known) and worker (NULL: not known) are
- * those of its last reservation. Its verdict is of the reservation that there is: NULL in all other
- * states. lost weighs the runs in a row that were lost with their workers: from 2 on the job is a
- * suspect, and stands in an index of its own while it is ready.
+ * the boot that meta names (none in a new store, or a backup); tokens are not below its era, and
+ * jobs with ids up to older were there before that. Its store is a random number of the store, with
+ * which the jobs that it gives to other stores are told apart; its identity is one that its backups
+ * have too, for identities (statements.h); ids that were given are not above its floor, or rows
+ * have them. A job is renewed when a put by its key gives it another body or another run. The
+ * fields of a key's row are those of a put during the run. What a body has beside it is in told
+ * (body.h). A job's owner, started, progress (NULL: none told), attempts_max (0: not known) and
+ * worker (NULL: not known) are those of its last reservation. Its verdict is of the reservation
+ * that there is: NULL in all other states. lost weighs the runs in a row that were lost with their
+ * workers: from 2 on the job is a suspect, and stands in an index of its own while it is ready.
  *
  * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
  * (statements.h). The job of a schedule is that of its last firing. A worker is a process that
@@ -68,7 +68,8 @@ static const struct {
     {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube, state) WHERE state = 4"},
     {"meta",
      "CREATE TABLE meta(id INTEGER PRIMARY KEY, boot TEXT NOT NULL, store INTEGER NOT NULL, "
-     "identity TEXT NOT NULL, floor INTEGER NOT NULL) STRICT"},
+     "identity TEXT NOT NULL, floor INTEGER NOT NULL, era INTEGER NOT NULL, "
+     "older INTEGER NOT NULL) STRICT"},
     {"attempts",
      "CREATE TABLE attempts(job INTEGER NOT NULL, slot INTEGER NOT NULL, number INTEGER NOT NULL, "
      "outcome INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, "
@@ -137,28 +138,28 @@ void weiri_schema_make_indexes(struct weiri_connection *connection)
     }
 }
 
-static void build(struct weiri_connection *connection, const char *boot)
+static void build(struct weiri_connection *connection)
 {
     char pragmas[256];
     for (int i = 0; i < OBJECT_COUNT; i++) {
         weiri_sql_exec(connection, objects[i].sql);
     }
     (void)snprintf(pragmas, sizeof(pragmas),
-                   "INSERT INTO meta VALUES(1, '%.*s', random() & 0x7fffffffffffffff, "
-                   "lower(hex(randomblob(8))), 0); "
+                   "INSERT INTO meta VALUES(1, '', random() & 0x7fffffffffffffff, "
+                   "lower(hex(randomblob(8))), 0, 0, 0); "
                    "PRAGMA application_id = %d; PRAGMA user_version = %d",
-                   WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
+                   WEIRI_SCHEMA_APPLICATION,
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     weiri_sql_exec(connection, pragmas);
 }
 
-enum weir_status weiri_schema_image(const char *boot, unsigned char **ret_bytes, size_t *ret_size)
+enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
 {
     /* Built in memory, so that a store appears at its path whole or not at all. */
     struct weiri_connection new = {.code = SQLITE_OK};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     weiri_sql_fail(&new, sqlite3_open_v2(":memory:", &new.db, flags, NULL));
-    build(&new, boot);
+    build(&new);
     sqlite3_int64 size = 0;
     unsigned char *bytes =
         new.code == SQLITE_OK ? sqlite3_serialize(new.db, "main", &size, 0) : NULL;

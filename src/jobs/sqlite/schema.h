@@ -12,14 +12,13 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 16 /* the only one; it rises with each change of the tables */
+#define WEIRI_SCHEMA_VERSION 17 /* the only one; it rises with each change of the tables */
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23
 
-/* The bytes of a new, empty store, whose leases are of a boot. To be freed by sqlite3_free(). */
-WEIR_NODISCARD enum weir_status weiri_schema_image(const char *boot, unsigned char **ret_bytes,
-                                                   size_t *ret_size);
+/* The bytes of a new, empty store, which is of no boot. To be freed by sqlite3_free(). */
+WEIR_NODISCARD enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size);
 
 /* The user version of a database: the schema's version in the low 8 bits, the store's stamp in the
  * others (stamp.h). */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/stamp.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -133,7 +135,8 @@ static void read_frames(int fd, const unsigned char *header, bool is_whole, stru
     }
 }
 
-static void read_log(const char *path, bool is_whole, struct log_facts *ret_facts)
+static enum weir_status read_log(const char *path, bool is_whole, struct log_facts *ret_facts,
+                                 struct weir_error *ret_error)
 {
     char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
     (void)snprintf(name, sizeof(name), "%s-wal", path);
@@ -143,7 +146,7 @@ static void read_log(const char *path, bool is_whole, struct log_facts *ret_fact
     struct stat facts;
     unsigned char header[LOG_HEADER_SIZE];
     if (fd < 0) {
-        return;
+        return errno == ENOENT ? WEIR_OK : weiri_file_fail(ret_error, errno, name, "");
     }
     if (fstat(fd, &facts) == 0 && facts.st_size > LOG_HEADER_SIZE &&
         pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
@@ -152,22 +155,26 @@ static void read_log(const char *path, bool is_whole, struct log_facts *ret_fact
         read_frames(fd, header, is_whole, ret_facts);
     }
     (void)close(fd);
+    return WEIR_OK;
 }
 
 enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir_error *ret_error)
 {
     int user_version = 0;
     enum weir_status status = weiri_schema_peek(path, false, &user_version, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    struct log_facts log = {.is_there = false};
+    if (status == WEIR_OK) {
+        status = read_log(path, false, &log, ret_error);
     }
     uint32_t stamp = (uint32_t)weiri_schema_stamp_of(user_version);
-    struct log_facts log;
-    read_log(path, false, &log);
     /* Checkpoints may have copied some of the log's stamps, all, or none. */
     int ahead = distance((log.first - 1) & (STAMPS - 1), stamp);
-    if (ahead > 1) { /* by a checkpoint that a reader held up, or the log is an old one */
-        read_log(path, true, &log);
+    if (status == WEIR_OK &&
+        ahead > 1) { /* by a checkpoint that a reader held up, or the log is an old one */
+        status = read_log(path, true, &log, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
     }
     if (log.has_stamp && (ahead < 0 || (ahead > 1 && distance(log.last, stamp) > 0))) {
         return weiri_fail(
@@ -203,9 +210,10 @@ enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
     uint32_t frames;
     memcpy(&frames, index + INDEX_FRAMES, sizeof(frames));
     struct log_facts log;
-    read_log(store->path, false, &log);
+    enum weir_status status = read_log(store->path, false, &log, ret_error);
     /* Without frames the index may have the salt of the log's next use. */
-    return frames == 0 || (log.is_there && memcmp(index + INDEX_SALT, log.salt, SALT_SIZE) == 0)
+    return status != WEIR_OK ? status
+           : frames == 0 || (log.is_there && memcmp(index + INDEX_SALT, log.salt, SALT_SIZE) == 0)
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_EIO,
                             "%s-wal was removed or replaced while this process had it open: "

@@ -7,23 +7,10 @@
 #include <unistd.h>
 
 #include "jobs/sqlite/store.h"
+#include "support/copy_file.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
-
-static void copy(const char *from, const char *to)
-{
-    int source = open(from, O_RDONLY | O_CLOEXEC);
-    int target = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    CHECK(source >= 0 && target >= 0);
-    char bytes[4096];
-    ssize_t size;
-    while ((size = read(source, bytes, sizeof(bytes))) > 0) {
-        CHECK_INT(write(target, bytes, (size_t)size), ==, size);
-    }
-    (void)close(source);
-    (void)close(target);
-}
 
 static void expect_exit(pid_t child)
 {
@@ -61,7 +48,7 @@ static void make_store(const char *path)
 static void expect_refusal(const char *says)
 {
     static const uint32_t flags[] = {0, WEIR_BROKER_EXISTING, WEIR_BROKER_READ_ONLY};
-    copy("jobs.db", "before");
+    copy_file("jobs.db", "before");
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         weir_broker *broker;
         struct weir_error error = {0};
@@ -85,37 +72,37 @@ TEST(of_another_store, "the log of another store is refused, and its own is acce
     make_store("other.db");
     put_and_die("jobs.db", 3, 4000);
     put_and_die("other.db", 2, 4000);
-    copy("jobs.db-wal", "own");
-    copy("other.db-wal", "jobs.db-wal");
+    copy_file("jobs.db-wal", "own");
+    copy_file("other.db-wal", "jobs.db-wal");
     CHECK_INT(unlink("jobs.db-shm"), ==, 0);
     expect_refusal("belongs to another store");
-    copy("own", "jobs.db-wal");
+    copy_file("own", "jobs.db-wal");
     expect_jobs(4);
 }
 
 TEST(of_another_time, "a backup beside a log that is newer or older than it is refused")
 {
     make_store("jobs.db");
-    copy("jobs.db", "backup");
+    copy_file("jobs.db", "backup");
     for (int i = 0; i < 3; i++) {
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
     }
     put_and_die("jobs.db", 1, 4000);
-    copy("jobs.db", "newer");
-    copy("jobs.db-wal", "newer-log");
-    copy("backup", "jobs.db");
+    copy_file("jobs.db", "newer");
+    copy_file("jobs.db-wal", "newer-log");
+    copy_file("backup", "jobs.db");
     expect_refusal("another time of this one");
     /* An old log, with a store that went on. */
-    copy("newer", "jobs.db");
+    copy_file("newer", "jobs.db");
     expect_jobs(5);
     for (int i = 0; i < 9; i++) {
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
     }
-    copy("newer-log", "jobs.db-wal");
+    copy_file("newer-log", "jobs.db-wal");
     expect_refusal("another time of this one");
     CHECK_INT(unlink("jobs.db-wal"), ==, 0);
     expect_jobs(14);
@@ -125,14 +112,14 @@ TEST(of_earlier_checkpoints, "a long log is refused beside the store that was ch
 {
     make_store("jobs.db");
     put_and_die("jobs.db", 100, 4000);
-    copy("jobs.db-wal", "old-log");
+    copy_file("jobs.db-wal", "old-log");
     expect_jobs(101);
     for (int i = 0; i < 3; i++) {
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
     }
-    copy("old-log", "jobs.db-wal");
+    copy_file("old-log", "jobs.db-wal");
     expect_refusal("another time of this one");
     CHECK_INT(unlink("jobs.db-wal"), ==, 0);
     expect_jobs(104);
@@ -141,7 +128,7 @@ TEST(of_earlier_checkpoints, "a long log is refused beside the store that was ch
 TEST(shrunk, "a copy from before a shrink is refused beside the log after it")
 {
     make_store("jobs.db");
-    copy("jobs.db", "backup");
+    copy_file("jobs.db", "backup");
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -151,7 +138,7 @@ TEST(shrunk, "a copy from before a shrink is refused beside the log after it")
         _exit(0);
     }
     expect_exit(child);
-    copy("backup", "jobs.db");
+    copy_file("backup", "jobs.db");
     expect_refusal("another time of this one");
 }
 

@@ -132,18 +132,22 @@ enum weiri_column {
     X(SET_WAL, "PRAGMA journal_mode = WAL")                                                        \
     X(USER_VERSION, "PRAGMA user_version")                                                         \
     X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
-    /* Whether leases are of this boot, which has the name ?1 or is 'unknown'; ?2: their time. */  \
+    /* Whether leases and the era are of this boot, ?1, which has a name; ?2: the leases' time. */ \
     X(IS_BEGUN,                                                                                    \
-      "SELECT 1 FROM meta WHERE id = 1 AND ?1 IN (boot, 'unknown') AND NOT EXISTS (SELECT 1 "      \
-      "FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND lease > ?2 + ttr)")                  \
+      "SELECT 1 FROM meta WHERE id = 1 AND boot = ?1 AND boot <> 'unknown' AND NOT EXISTS "        \
+      "(SELECT 1 FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND lease > ?2 + ttr)")        \
     X(END_LEASES,                                                                                  \
       "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3 AND (lease > ?2 + ttr "  \
       "OR EXISTS (SELECT 1 FROM meta WHERE id = 1 AND boot <> ?1 AND 'unknown' NOT IN (boot, "     \
       "?1)))")                                                                                     \
-    /* A store that was saved from a damaged one may have lost the row. */                         \
-    X(NOTE_BOOT, "INSERT INTO meta(id, boot, store, identity, floor) VALUES(1, ?1, random() & "    \
-                 "0x7fffffffffffffff, '0', 0) ON CONFLICT(id) DO UPDATE SET boot = excluded.boot " \
-                 "WHERE excluded.boot <> 'unknown'")                                               \
+    /* Begins an era, at ?2 or a minute behind the last one, whatever the clock says. A store that \
+     * was saved from a damaged one may have lost the row. */                                      \
+    X(BEGIN_ERA,                                                                                   \
+      "INSERT INTO meta(id, boot, store, identity, floor, era, older) VALUES(1, ?1, random() & "   \
+      "0x7fffffffffffffff, '0', 0, ?2, " WEIRI_SQL_LAST_ID ") ON CONFLICT(id) DO UPDATE SET "      \
+      "boot = iif(?1 = 'unknown', boot, ?1), era = max(era + 60000000, ?2), older = "              \
+      "excluded.older")                                                                            \
+    X(ERA, "SELECT max(era, 0), older FROM meta WHERE id = 1")                                     \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
     X(TUBE_RECORD, "SELECT paused_until, archive, archive_count, late_after, late, group_limit "   \

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/errno.h"
 #include "base/error.h"
 #include "base/panic.h"
+#include "base/time.h"
 #include "jobs/core/fields.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
@@ -25,6 +25,9 @@
 #include "jobs/sqlite/url.h"
 #include "jobs/sqlite/worker.h"
 #include "jobs/sqlite/write.h"
+
+/* Eras are microseconds from 2020 on: so their tokens are exact as numbers of JSON. */
+#define ERA_START_NS WEIR_SECONDS(1577836800)
 
 static const char lock_suffix[] = ".lock";
 
@@ -53,15 +56,12 @@ void weiri_number_format(int64_t number, struct weir_job_id *ret_id)
 enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int error,
                                          struct weir_error *ret_error)
 {
-    char text[128];
-    if (error == EBADMSG) {
-        return weiri_fail(
-            ret_error, WEIR_ESCHEMA,
-            "%s is not the lock file of a store: expected none, or one that weir made",
-            store->lock_path);
-    }
-    return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", store->lock_path,
-                      weiri_errno_text(error, text, sizeof(text)));
+    return error == EBADMSG
+               ? weiri_fail(
+                     ret_error, WEIR_ESCHEMA,
+                     "%s is not the lock file of a store: expected none, or one that weir made",
+                     store->lock_path)
+               : weiri_file_fail(ret_error, error, store->lock_path, "");
 }
 
 enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
@@ -81,27 +81,38 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return weiri_store_refuse_lock(store, error, ret_error);
 }
 
-/* Ends the leases of an earlier boot: their holders are gone, and their times are of no use. Called
- * by the open that is the only one to write, under the store's lock: two containers of a host may
- * name its boot differently. Where the boot has no name, a lease is of another one if it ends later
- * than its job's TTR from now. */
+/* Reads the store's era, and first, at an open that is alone in writing, begins one where the boot
+ * has none of the store, or where the lock file is new, as beside a copy that was put in the
+ * store's place. An earlier boot's leases end: their holders are gone, and their times are of no
+ * use. Under the store's lock; not beside others, since two containers of a host may name its boot
+ * differently. Where the boot has no name, each open that is alone begins an era, and a lease is of
+ * another boot if it ends later than its job's TTR from now. */
 static enum weir_status begin_boot(struct weiri_store *store, struct weir_error *ret_error)
 {
     struct weiri_connection *writer = &store->writer;
     const struct weiri_value *boot =
         WEIRI_VALUES(store->config->boot, weiri_store_lease_now(store));
+    int64_t era = weiri_time_since(ERA_START_NS, weiri_store_now(store)) / WEIR_US(1);
+    sqlite3_stmt *statement;
     int64_t ignored;
-    bool is_begun = weiri_sql_find(writer, WEIRI_SQL_IS_BEGUN, boot, &ignored);
+    bool is_begun =
+        weiri_lock_is_shared(store->lock_file.fd) ||
+        (!store->lock_file.is_made && weiri_sql_find(writer, WEIRI_SQL_IS_BEGUN, boot, &ignored));
     if (!is_begun && writer->code == SQLITE_OK) {
         weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL);
         weiri_sql_run(writer, WEIRI_SQL_END_LEASES, boot);
         weiri_sql_run(writer, WEIRI_SQL_END_WORKERS, NULL);
-        weiri_sql_run(writer, WEIRI_SQL_NOTE_BOOT, WEIRI_VALUES(store->config->boot));
+        weiri_sql_run(writer, WEIRI_SQL_BEGIN_ERA, WEIRI_VALUES(store->config->boot, era));
         weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
     }
+    bool is_there = weiri_sql_first(writer, WEIRI_SQL_ERA, NULL, &statement);
+    store->era = is_there ? sqlite3_column_int64(statement, 0) : era;
+    store->older = is_there ? sqlite3_column_int64(statement, 1) : INT64_MAX;
+    weiri_sql_leave(statement);
     int code = weiri_sql_forget(writer);
     enum weir_status status = WEIR_OK;
-    /* Damage is left to the first commit, which can repair it, and to the next open. */
+    /* Damage is left to the first commit, which can repair it, and to the next open. Until then the
+     * handle has an era of its own. */
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_CORRUPT) {
         code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
         status = weiri_sqlite_fail(ret_error, writer->db, code, store->path);
@@ -116,7 +127,7 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
 {
     enum weir_status status = weiri_connection_open(
         &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
-    if (status == WEIR_OK && !weiri_lock_is_shared(store->lock_file.fd)) {
+    if (status == WEIR_OK) {
         status = begin_boot(store, ret_error);
     }
     if (status == WEIR_OK) {
@@ -140,7 +151,7 @@ static enum weir_status open_file(struct weiri_store *store, void *arg,
     }
     status = exists ? weiri_stamp_check(store->path, weiri_lock_file_noted(store->lock_file.fd),
                                         ret_error)
-                    : weiri_place_make_file(store->path, store->config->boot, ret_error);
+                    : weiri_place_make_file(store->path, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

@@ -35,6 +35,8 @@ struct weiri_store {
     char *path; /* absolute, without symbolic links */
     char *lock_path;
     int64_t owner;
+    int64_t era;                  /* the least token of a reservation */
+    int64_t older;                /* jobs up to this number were there before the era */
     char space[WEIRI_SPACE_SIZE]; /* the process' namespaces (worker.h) */
     bool is_read_only;            /* lock_file and writer do not exist */
     struct weiri_lock_file lock_file;
