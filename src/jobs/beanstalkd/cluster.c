@@ -75,17 +75,9 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
     return !is_closing;
 }
 
-/* Wakes the threads whose calls were answered, and tells of settlements. A call may be gone once
- * its parker is set, and a settlement and its copy once it was told of. */
-static void wake_finished(struct weiri_cluster *cluster)
+/* Tells of settlements. One and its copy may be gone once it was told of. */
+static void tell_settled(struct weiri_cluster *cluster)
 {
-    while (!weiri_list_is_empty(&cluster->finished)) {
-        struct weiri_queries *call =
-            WEIRI_CONTAINER(cluster->finished.next, struct weiri_queries, link);
-        weiri_list_remove(&call->link);
-        weiri_parker_set(&call->parker);
-        weiri_parker_wake(&call->parker);
-    }
     while (!weiri_list_is_empty(&cluster->settled)) {
         struct weiri_settlement *settlement =
             WEIRI_CONTAINER(cluster->settled.next, struct weiri_settlement, link);
@@ -227,12 +219,12 @@ static int poll_timeout(int64_t now_ns, int64_t next_ns)
 void weiri_cluster_poll(struct weiri_cluster *cluster, int64_t now_ns, int64_t next_ns)
 {
     int64_t next = weiri_time_earlier(next_ns, advance_conns(cluster, now_ns));
-    wake_finished(cluster);
+    tell_settled(cluster);
     fill_polls(cluster);
     nfds_t count = 1 + cluster->claim_polls + cluster->conn_count;
     if (poll(cluster->polls, count, poll_timeout(now_ns, next)) > 0) {
         serve_polls(cluster);
-        wake_finished(cluster);
+        tell_settled(cluster);
     }
 }
 
@@ -340,7 +332,6 @@ static enum weir_status open_cluster(const char *location, struct weiri_broker_c
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
     weiri_list_init(&cluster->running);
-    weiri_list_init(&cluster->finished);
     for (size_t i = 0; i < WEIRI_BUCKETS; i++) {
         weiri_list_init(&cluster->buckets[i]);
     }

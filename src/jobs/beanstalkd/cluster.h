@@ -57,12 +57,11 @@ struct weiri_cluster {
     /* The cluster thread's. */
     struct weiri_list conns;
     size_t conn_count;
-    struct weiri_list running;  /* calls that wait for answers */
-    struct weiri_list finished; /* calls whose threads are to be woken */
-    struct weiri_list settled;  /* settlements to tell of */
-    uint64_t claim_token;       /* the last */
-    size_t leaving;             /* copies whose end is decided, and not answered by their nodes */
-    struct pollfd *polls;       /* the wake-up's, Redis', one for each connection */
+    struct weiri_list running; /* calls that wait for answers */
+    struct weiri_list settled; /* settlements to tell of */
+    uint64_t claim_token;      /* the last */
+    size_t leaving;            /* copies whose end is decided, and not answered by their nodes */
+    struct pollfd *polls;      /* the wake-up's, Redis', one for each connection */
     size_t poll_capacity;
     size_t claim_polls; /* those of Redis */
     char buffer[65536];
@@ -129,7 +128,8 @@ struct weiri_query {
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };
 
-/* A call of another thread: requests, or a claim, that are sent together. */
+/* A call of another thread: requests that are sent together, or a claim. Its thread waits for the
+ * last answer. */
 struct weiri_queries {
     struct weiri_list link;
     struct weiri_cluster *cluster;
@@ -163,7 +163,7 @@ void weiri_queries_clear(struct weiri_queries *queries);
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
                        const struct weiri_request *request, const char *use);
 void weiri_queries_fini(struct weiri_queries *queries);
-/* The cluster thread's: sends what was handed in. */
+/* The cluster thread's: sends what was handed in, which may be gone then. */
 void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns);
 /* The cluster thread's: leaves what need not be waited for. Returns when to do so again. */
 int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);

@@ -32,13 +32,14 @@ static void run(struct weiri_queries *queries)
     }
 }
 
-/* One answer came. The call may end with the round. */
+/* One answer came. With the last one the call may be gone. */
 static void count_answer(struct weiri_queries *queries)
 {
     queries->left--;
     if (queries->left == 0) {
         weiri_list_remove(&queries->link);
-        weiri_list_insert_before(&queries->cluster->finished, &queries->link);
+        weiri_parker_set(&queries->parker);
+        weiri_parker_wake(&queries->parker);
     }
 }
 
@@ -74,6 +75,10 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
 void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns)
 {
     size_t count = queries->count;
+    if (queries->claim.done != NULL) {
+        weiri_claims_push(queries->cluster->claims, &queries->claim, now_ns);
+        return;
+    }
     queries->patient = 0;
     for (size_t i = 0; i < count; i++) {
         struct weiri_query *query = &queries->query[i];
@@ -84,9 +89,6 @@ void weiri_queries_send(struct weiri_queries *queries, int64_t now_ns)
     for (size_t i = 0; i < count; i++) {
         weiri_conn_push(&queries->query[i].command, now_ns);
     }
-    if (queries->claim.done != NULL) {
-        weiri_claims_push(queries->cluster->claims, &queries->claim, now_ns);
-    }
 }
 
 /* Leaves what is not answered, once that is enough. */
@@ -96,11 +98,11 @@ static int64_t hurry(struct weiri_queries *queries, int64_t now_ns)
         return queries->is_enough == NULL ? INT64_MAX : queries->check_ns;
     }
     queries->check_ns = INT64_MAX;
-    if (queries->is_enough(queries)) {
-        for (size_t i = 0, count = queries->count; i < count; i++) {
-            if (queries->query[i].delivery == 0) {
-                weiri_conn_leave(&queries->query[i].command);
-            }
+    size_t left = queries->is_enough(queries) ? queries->left : 0;
+    for (struct weiri_query *query = queries->query; left > 0; query++) {
+        if (query->delivery == 0) {
+            left--;
+            weiri_conn_leave(&query->command);
         }
     }
     return INT64_MAX;
