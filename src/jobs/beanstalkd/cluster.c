@@ -75,17 +75,6 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
     return !is_closing;
 }
 
-/* Tells of settlements. One and its copy may be gone once it was told of. */
-static void tell_settled(struct weiri_cluster *cluster)
-{
-    while (!weiri_list_is_empty(&cluster->settled)) {
-        struct weiri_settlement *settlement =
-            WEIRI_CONTAINER(cluster->settled.next, struct weiri_settlement, link);
-        weiri_list_remove(&settlement->link);
-        settlement->done(settlement);
-    }
-}
-
 static void checked(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
@@ -219,12 +208,10 @@ static int poll_timeout(int64_t now_ns, int64_t next_ns)
 void weiri_cluster_poll(struct weiri_cluster *cluster, int64_t now_ns, int64_t next_ns)
 {
     int64_t next = weiri_time_earlier(next_ns, advance_conns(cluster, now_ns));
-    tell_settled(cluster);
     fill_polls(cluster);
     nfds_t count = 1 + cluster->claim_polls + cluster->conn_count;
     if (poll(cluster->polls, count, poll_timeout(now_ns, next)) > 0) {
         serve_polls(cluster);
-        tell_settled(cluster);
     }
 }
 
@@ -328,7 +315,6 @@ static enum weir_status open_cluster(const char *location, struct weiri_broker_c
     cluster->random = weiri_random_seed();
     weiri_list_init(&cluster->calls);
     weiri_list_init(&cluster->settlements);
-    weiri_list_init(&cluster->settled);
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
     weiri_list_init(&cluster->running);

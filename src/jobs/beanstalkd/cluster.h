@@ -58,7 +58,6 @@ struct weiri_cluster {
     struct weiri_list conns;
     size_t conn_count;
     struct weiri_list running; /* calls that wait for answers */
-    struct weiri_list settled; /* settlements to tell of */
     uint64_t claim_token;      /* the last */
     size_t leaving;            /* copies whose end is decided, and not answered by their nodes */
     struct pollfd *polls;      /* the wake-up's, Redis', one for each connection */

@@ -307,7 +307,6 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     copy->ready_ns = weiri_monotonic_now();
     copy->generation = lane->conn.generation;
     copy->number = reply->id;
-    weiri_list_init(&copy->settlements);
     memcpy(copy->claim.key, shown.key, sizeof(shown.key));
     copy->claim.copies = copy->reservation->job.id;
     weiri_mutex_lock(&cluster->mutex);

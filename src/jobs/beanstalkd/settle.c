@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/panic.h"
 #include "base/time.h"
 
 static const struct {
@@ -18,8 +19,6 @@ static const struct {
     [WEIRI_JOB_RETURN] = {WEIRI_RELEASE, WEIRI_CLAIM_UNDO},
     [WEIRI_JOB_BURY] = {WEIRI_BURY, WEIRI_CLAIM_BURY},
 };
-
-static void begin(struct weiri_copy *copy);
 
 int64_t weiri_copy_lease_ms(const struct weiri_copy *copy)
 {
@@ -46,15 +45,13 @@ void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *reques
     }
 }
 
-/* Answers the first settlement. It and the copy stay until that is told, at the end of the round.
- */
+/* Answers the settlement under way. It and the copy may be gone then. */
 static void answer(struct weiri_copy *copy, enum weir_status status)
 {
-    struct weiri_settlement *settlement =
-        WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
-    weiri_list_remove(&settlement->link);
+    struct weiri_settlement *settlement = copy->settlement;
+    copy->settlement = NULL;
     settlement->status = status;
-    weiri_list_insert_before(&copy->lane->subscription->cluster->settled, &settlement->link);
+    settlement->done(settlement);
 }
 
 static void send_event(struct weiri_copy *copy);
@@ -97,7 +94,6 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
         }
         bool is_kept = copy->event == WEIRI_JOB_TOUCH && weiri_monotonic_now() < copy->kept_ns;
         answer(copy, is_good || is_kept ? WEIR_OK : WEIR_ELEASELOST);
-        begin(copy);
     }
 }
 
@@ -110,7 +106,7 @@ static void send_event(struct weiri_copy *copy)
     weiri_copy_send(copy, &request, settled);
 }
 
-/* is_awaited: the first settlement is answered with the node's answer. Behind a touch that the node
+/* is_awaited: the settlement is answered with the node's answer. Behind a touch that the node
  * has not answered, another is of no use. */
 static void tell_node(struct weiri_copy *copy, bool is_awaited)
 {
@@ -148,7 +144,6 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
          * lease. A consumer tries again. */
         if (copy->is_taken) {
             answer(copy, WEIR_EUNAVAILABLE);
-            begin(copy);
             return;
         }
         copy->event = WEIRI_JOB_RELEASE;
@@ -173,11 +168,10 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
     if (told == WEIRI_CLAIM_MINE) {
         weiri_copy_keep(copy);
     }
-    answer(copy, told == WEIRI_CLAIM_MINE ? WEIR_OK : WEIR_ELEASELOST);
     if (told == WEIRI_CLAIM_MINE || !is_touch) {
         tell_node(copy, false);
     }
-    begin(copy);
+    answer(copy, told == WEIRI_CLAIM_MINE ? WEIR_OK : WEIR_ELEASELOST);
 }
 
 static void tell_claim(struct weiri_copy *copy)
@@ -197,35 +191,21 @@ static void tell_claim(struct weiri_copy *copy)
     weiri_claims_push(cluster->claims, &copy->claim, copy->told_ns);
 }
 
-/* Begins the first settlement, if there is one. After the end of a reservation there is no other: a
- * touch that came late. */
-static void begin(struct weiri_copy *copy)
+void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement)
 {
-    while (!weiri_list_is_empty(&copy->settlements) && copy->is_over) {
-        answer(copy, WEIR_ELEASELOST);
-    }
-    if (weiri_list_is_empty(&copy->settlements)) {
-        return;
-    }
-    const struct weiri_settlement *settlement =
-        WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
-    copy->event = settlement->event;
     const struct weiri_broker_config *config = copy->lane->subscription->cluster->config;
     int64_t passed = weiri_time_since(settlement->since_ns, config->lease_now(config->now_arg));
+    WEIRI_ASSERT(copy->settlement == NULL);
+    copy->settlement = settlement;
+    if (copy->is_over) {
+        answer(copy, WEIR_ELEASELOST); /* a touch that came late */
+        return;
+    }
+    copy->event = settlement->event;
     copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->delay_ns, passed));
     (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",
                    settlement->reason == NULL ? "" : settlement->reason);
     tell_claim(copy);
-}
-
-/* A worker may settle its job while that is being touched: the second waits for the first. */
-void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement)
-{
-    bool is_first = weiri_list_is_empty(&copy->settlements);
-    weiri_list_insert_before(&copy->settlements, &settlement->link);
-    if (is_first) {
-        begin(copy);
-    }
 }
 
 void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s)

@@ -93,8 +93,8 @@ struct weiri_copy {
     bool is_taken;   /* from the stock, by a consumer */
     bool is_over;    /* its end is decided; the node is to be told */
     bool is_due;     /* the node is to be told once it has answered the command under way */
-    bool is_awaited; /* the first settlement waits for the node */
-    struct weiri_list settlements; /* of a consumer; the first is under way */
+    bool is_awaited; /* the settlement waits for the node */
+    struct weiri_settlement *settlement; /* of a consumer, under way; NULL: none is */
     /* Guarded by the cluster's mutex. */
     bool is_sent;      /* a command is under way at the node */
     bool is_forgotten; /* its consumer knows it no more */
@@ -161,7 +161,7 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns, size_t *room
 /* Tells claim and node what becomes of a copy that is in no stock, and frees it; after a touch it
  * is held back again. */
 void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
-/* Does what a consumer asks for, after what it asked for before. */
+/* Does what a consumer asks for, once what it asked for before is answered. */
 void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
 /* The lane holds the copy no longer. */
 void weiri_copy_unhold(struct weiri_copy *copy);

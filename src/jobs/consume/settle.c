@@ -67,13 +67,9 @@ static void ended(struct weiri_settlement *settlement)
 
 static void begin_end(struct weiri_task *task)
 {
-    weir_consumer *consumer = task->consumer;
-    weiri_mutex_lock(&consumer->mutex);
-    task->is_ending = true;
-    consumer->settling++;
-    weiri_mutex_unlock(&consumer->mutex);
+    const weir_broker *broker = task->consumer->broker;
     task->action.settlement.done = ended;
-    consumer->broker->ops->settle(consumer->broker->store, &task->action.settlement);
+    broker->ops->settle(broker->store, &task->action.settlement);
 }
 
 bool weiri_task_settle(struct weiri_task *task)
@@ -81,23 +77,33 @@ bool weiri_task_settle(struct weiri_task *task)
     weir_consumer *consumer = task->consumer;
     int64_t limit = weiri_time_add(weiri_monotonic_now(), PATIENCE_NS);
     weiri_parker_init(&task->parker);
-    begin_end(task);
+    task->action.settlement.status = WEIR_EUNAVAILABLE; /* until it was begun */
+    weiri_mutex_lock(&consumer->mutex);
+    while (task->is_being_touched && weiri_cond_wait_until(&consumer->changed, limit)) {
+    }
+    bool may_begin = !task->is_being_touched;
+    task->is_ending = may_begin;
+    consumer->settling += may_begin;
+    weiri_mutex_unlock(&consumer->mutex);
+    if (may_begin) {
+        begin_end(task);
+    }
     while (!weiri_parker_is_set(&task->parker) && weiri_monotonic_now() < limit) {
         weiri_parker_sleep(&task->parker, limit);
     }
     weiri_mutex_lock(&consumer->mutex);
     bool is_known = !task->is_ending && !task->is_being_touched &&
                     task->action.settlement.status != WEIR_EUNAVAILABLE;
-    if (is_known) {
-        task->is_settled = true;
-    } else {
-        task->is_left = true;
+    task->is_settled = is_known;
+    task->is_left = !is_known;
+    if (!is_known) {
         weir_envelope_ref(task->envelope);
     }
     weiri_fetcher_notify_and_unlock(consumer, !is_known);
     return is_known;
 }
 
+/* One that a touch has kept from being told is told once whatever comes. */
 static bool may_retry_locked(const weir_consumer *consumer, struct weiri_task *task, int64_t now_ns)
     WEIRI_REQUIRES(consumer->mutex)
 {
@@ -105,8 +111,8 @@ static bool may_retry_locked(const weir_consumer *consumer, struct weiri_task *t
         task->give_up_ns = weiri_time_add(now_ns, LAST_TRIES_NS);
     }
     bool is_in_time = task->give_up_ns == 0 || now_ns < task->give_up_ns;
-    return task->action.settlement.status == WEIR_EUNAVAILABLE &&
-           consumer->end.mode < WEIR_END_STOP && is_in_time && consumer->end_status == WEIR_OK;
+    bool may = consumer->end.mode < WEIR_END_STOP && is_in_time && consumer->end_status == WEIR_OK;
+    return task->action.settlement.status == WEIR_EUNAVAILABLE && (may || task->refusals == 0);
 }
 
 /* A task that was left of which the end is known, or is to be tried again now; NULL: none. */
@@ -136,13 +142,14 @@ int64_t weiri_left_advance(weir_consumer *consumer)
     weiri_mutex_lock(&consumer->mutex);
     while ((task = find_left_locked(consumer, now, &next)) != NULL) {
         bool may_retry = may_retry_locked(consumer, task, now);
+        task->is_ending = may_retry;
+        consumer->settling += may_retry;
         if (!may_retry) {
-            task->is_settled = true;
             weiri_list_remove(&task->link);
             consumer->is_notified = true; /* it may have been the last */
         }
         weiri_mutex_unlock(&consumer->mutex);
-        if (task->action.settlement.status == WEIR_EUNAVAILABLE &&
+        if (task->action.settlement.status == WEIR_EUNAVAILABLE && task->refusals > 0 &&
             (!may_retry || weiri_retry_is_told(task->refusals))) {
             weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
                              "tube %s: job %s ended and %s: Redis for claims is away",

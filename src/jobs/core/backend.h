@@ -330,8 +330,8 @@ struct weiri_broker_ops {
                                  struct weir_error *ret_error);
 
     /* Begins a settlement, and returns; its status may also be WEIR_EUNAVAILABLE: nothing has
-     * happened, and it may be begun again. It and what it points to stay until done() is
-     * called. NULL: exchange() settles, in one transaction with what it reserves; else it has no
+     * happened, and it may be begun again. It and what it points to stay until done() is called;
+     * no other one of its reservation is begun before. NULL: exchange() settles, in one transaction with what it reserves; else it has no
      * settlements. */
     void (*settle)(void *store, struct weiri_settlement *settlement);
 
