@@ -145,10 +145,6 @@ enum weir_status weir_broker_schedule_change(weir_broker *broker, const char *na
                                              struct weir_job_id *ret_id,
                                              struct weir_error *ret_error)
 {
-    static const enum weiri_edit_kind kinds[] = {[WEIR_SCHEDULE_REMOVE] = WEIRI_SCHEDULE_REMOVE,
-                                                 [WEIR_SCHEDULE_PAUSE] = WEIRI_SCHEDULE_PAUSE,
-                                                 [WEIR_SCHEDULE_RESUME] = WEIRI_SCHEDULE_RESUME,
-                                                 [WEIR_SCHEDULE_RUN] = WEIRI_SCHEDULE_RUN};
     enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES | WEIRI_CAN(SCHEDULES),
                                                      "name", name != NULL, ret_error);
     if (status != WEIR_OK) {
@@ -158,8 +154,10 @@ enum weir_status weir_broker_schedule_change(weir_broker *broker, const char *na
         return weiri_fail(ret_error, WEIR_EINVAL, "kind is %d: expected one of 1 to %d", (int)kind,
                           (int)WEIR_SCHEDULE_RUN);
     }
-    const struct weiri_edit edit = {
-        .kind = kinds[kind], .name = name, .ret_id = kind == WEIR_SCHEDULE_RUN ? ret_id : NULL};
+    const struct weiri_edit edit = {.kind = WEIRI_SCHEDULE_CHANGE,
+                                    .name = name,
+                                    .change = kind,
+                                    .ret_id = kind == WEIR_SCHEDULE_RUN ? ret_id : NULL};
     return broker->ops->edit(broker->store, &edit, ret_error);
 }
 

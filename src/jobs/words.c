@@ -1,6 +1,5 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <stdbool.h>
 #include <string.h>
 
 #include <weir/admin.h>
@@ -55,31 +54,21 @@ const char *weir_finding_level_name(enum weir_finding_level level)
     return NAME(level, WEIR_FINDING_NOTE, "note", "problem");
 }
 
-static bool is_allowed(char c, size_t offset)
-{
-    if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
-        return true;
-    }
-    return c != '\0' && strchr("+/;.$_()", c) != NULL ? true : c == '-' && offset > 0;
-}
-
 enum weir_status weir_tube_check(const char *tube, size_t *ret_offset)
 {
+    /* The first of them not in front. */
+    static const char allowed[] =
+        "-+/;.$_()0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     size_t offset = 0;
-    enum weir_status status = WEIR_EINVAL;
-    if (tube != NULL) {
-        while (offset < WEIR_TUBE_SIZE_MAX && is_allowed(tube[offset], offset)) {
-            offset++;
-        }
-        if (offset > 0 && tube[offset] == '\0') {
-            return WEIR_OK;
-        }
-        if (offset == WEIR_TUBE_SIZE_MAX) {
-            status = WEIR_ETOOBIG;
-        }
+    while (tube != NULL && offset < WEIR_TUBE_SIZE_MAX && tube[offset] != '\0' &&
+           strchr(allowed + (offset == 0), tube[offset]) != NULL) {
+        offset++;
+    }
+    if (offset > 0 && tube[offset] == '\0') {
+        return WEIR_OK;
     }
     if (ret_offset != NULL) {
         *ret_offset = offset;
     }
-    return status;
+    return offset == WEIR_TUBE_SIZE_MAX ? WEIR_ETOOBIG : WEIR_EINVAL;
 }

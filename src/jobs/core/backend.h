@@ -115,10 +115,7 @@ enum weiri_edit_kind {
     WEIRI_TUBE_PAUSE,
     WEIRI_TUBE_POLICY, /* with POLICIES */
     WEIRI_SCHEDULE_PUT,
-    WEIRI_SCHEDULE_REMOVE,
-    WEIRI_SCHEDULE_PAUSE,
-    WEIRI_SCHEDULE_RESUME,
-    WEIRI_SCHEDULE_RUN
+    WEIRI_SCHEDULE_CHANGE
 };
 struct weiri_edit {
     enum weiri_edit_kind kind;
@@ -128,7 +125,8 @@ struct weiri_edit {
     /* A put's. The options are checked, with their defaults: cron, zone are not NULL. */
     const struct weir_job_schedule_options *schedule;
     const struct weiri_plan *plan;
-    struct weir_job_id *ret_id; /* of a run's job; NULL: not told */
+    enum weir_schedule_change change; /* a change's */
+    struct weir_job_id *ret_id;       /* of a run's job; NULL: not told */
 };
 
 /* Which jobs are told, and to whom. */
@@ -331,8 +329,8 @@ struct weiri_broker_ops {
 
     /* Begins a settlement, and returns; its status may also be WEIR_EUNAVAILABLE: nothing has
      * happened, and it may be begun again. It and what it points to stay until done() is called;
-     * no other one of its reservation is begun before. NULL: exchange() settles, in one transaction with what it reserves; else it has no
-     * settlements. */
+     * no other one of its reservation is begun before. NULL: exchange() settles, in one transaction
+     * with what it reserves; else it has no settlements. */
     void (*settle)(void *store, struct weiri_settlement *settlement);
 
     /* The holder of a reservation that is_keeping keeps it no longer, and may free it. Until then

@@ -254,21 +254,19 @@ static void run_now(struct weiri_store *store, const struct schedule_row *row, i
 static void change(struct weiri_store *store, struct weiri_edit_request *request,
                    struct schedule_row *row)
 {
-    switch (request->edit->kind) {
-    case WEIRI_SCHEDULE_REMOVE:
+    switch (request->edit->change) {
+    case WEIR_SCHEDULE_REMOVE:
         weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->number));
         break;
-    case WEIRI_SCHEDULE_PAUSE:
+    case WEIR_SCHEDULE_PAUSE:
         pause_schedule(store, row->number, "");
         break;
-    case WEIRI_SCHEDULE_RESUME:
+    case WEIR_SCHEDULE_RESUME:
         resume(store, request, row);
         break;
-    case WEIRI_SCHEDULE_RUN:
+    case WEIR_SCHEDULE_RUN:
         run_now(store, row, &request->job);
         break;
-    default:
-        weiri_sql_fail(&store->writer, SQLITE_MISUSE);
     }
 }
 
