@@ -161,12 +161,11 @@ struct weiri_care {
 
 /* An event for jobs: an operator's, or a move's. */
 struct weiri_change {
-    enum weiri_job_event event;    /* remove, kick, set aside or cancel; reschedule, moved away */
-    enum weir_verdict verdict;     /* cancel */
-    const char *const *ids;        /* NULL: a kick of the tube's buried jobs, at most count */
-    const char *const *identities; /* NULL, or what each must have, or is not found: */
-    const int64_t *run_times_ns;   /* also its run time, */
-    const char *listed_in;         /* and its tube */
+    enum weiri_job_event event; /* remove, kick, set aside or cancel; reschedule, moved away */
+    enum weir_verdict verdict;  /* cancel */
+    const char *const *ids;     /* NULL: a kick of the tube's buried jobs, at most count */
+    /* NULL, or each as it was listed: with another identity, run time or tube it is not found */
+    const struct weir_job *const *listed;
     size_t count;
     const char *reason;  /* set aside, cancel; NULL: none */
     int64_t run_at_ns;   /* reschedule, kick: of the first id; a kick: 0: now */

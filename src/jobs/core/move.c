@@ -82,8 +82,7 @@ enum {
 };
 
 struct entry {
-    struct weiri_reservation *job; /* the batch's */
-    int64_t run_at_ns;             /* in the source */
+    struct weiri_reservation *job; /* the batch's, as it is in the source */
     struct weir_job_id id;         /* in the target */
     enum weiri_given given;        /* 0: not yet */
 };
@@ -96,8 +95,7 @@ struct batch {
     struct entry entries[BATCH_JOBS];
     /* Of a change: */
     const char *ids[BATCH_JOBS];
-    const char *identities[BATCH_JOBS];
-    int64_t run_times_ns[BATCH_JOBS];
+    struct weir_job *listed[BATCH_JOBS];
     enum weir_status statuses[BATCH_JOBS]; /* its results */
     size_t count;
     bool is_over;            /* the caller wants to end */
@@ -109,8 +107,7 @@ static void add_to_change(struct batch *batch, struct weiri_change *change,
                           const struct entry *entry)
 {
     batch->ids[change->count] = entry->job->job.id;
-    batch->identities[change->count] = entry->job->job.identity;
-    batch->run_times_ns[change->count++] = entry->run_at_ns;
+    batch->listed[change->count++] = &entry->job->job;
 }
 
 /* Changes jobs that are as they were listed. */
@@ -119,33 +116,32 @@ static enum weir_status change_source(struct batch *batch, struct weiri_change *
 {
     const struct weiri_side *from = &batch->move->from;
     change->ids = batch->ids;
-    change->identities = batch->identities;
-    change->run_times_ns = batch->run_times_ns;
-    change->listed_in = batch->move->tube;
+    change->listed = (const struct weir_job *const *)batch->listed;
     change->statuses = batch->statuses;
     return change->count == 0 ? WEIR_OK : from->ops->change(from->store, change, ret_error);
 }
 
-/* Gives the present as its run time to a job that is long overdue, and to one that is ready and was
- * put when the clock was ahead, or after such a job, and would be delayed in the target. A target
- * that knows jobs by their run times is given the same by a repeated move: the source keeps it. */
+/* For a target that knows jobs by their run times: the source gives the present as its run time to
+ * a job that is long overdue, and to one that is ready and was put when the clock was ahead, or
+ * after such a job, and would be delayed in the target. So a repeated move gives it the same. */
 static enum weir_status restamp(struct batch *batch)
 {
     const struct weiri_move *move = batch->move;
     int64_t now_ns = move->from.ops->now(move->from.store);
     int64_t oldest_ns = oldest(move);
     struct weiri_change late = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = now_ns};
-    for (size_t i = 0; i < batch->count; i++) {
-        struct entry *entry = &batch->entries[i];
-        struct weir_job *job = &entry->job->job;
+    for (size_t i = 0; i < batch->count && !keeps_put_ids(move); i++) {
+        const struct weir_job *job = &batch->entries[i].job->job;
         if (job->run_at_ns < oldest_ns ||
             (job->state == WEIR_JOB_READY && job->run_at_ns > now_ns)) {
-            add_to_change(batch, &late, entry);
-            job->run_at_ns = now_ns;
-            entry->run_at_ns = keeps_put_ids(move) ? entry->run_at_ns : now_ns;
+            add_to_change(batch, &late, &batch->entries[i]);
         }
     }
-    return keeps_put_ids(move) ? WEIR_OK : change_source(batch, &late, batch->error);
+    enum weir_status status = change_source(batch, &late, batch->error);
+    for (size_t i = 0; i < late.count; i++) {
+        batch->listed[i]->run_at_ns = now_ns;
+    }
+    return status;
 }
 
 /* Equal jobs of stores are different ones, which a cluster tells apart by their run times alone. So
@@ -163,17 +159,20 @@ static enum weir_status give(struct batch *batch)
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < batch->count && status == WEIR_OK && !batch->is_over; i++) {
         struct entry *entry = &batch->entries[i];
-        struct weir_job *job = &entry->job->job;
+        struct weir_job job = entry->job->job;
         move->counts.found++;
         if (entry->job->status != WEIR_OK) { /* damaged */
-            weiri_move_tell(move, job->id, job->reason);
+            weiri_move_tell(move, job.id, job.reason);
             entry->given = WEIRI_NOT_GIVEN;
             continue;
         }
         if (!keeps_put_ids(move)) {
-            job->run_at_ns = spread(batch, entry->job->number, job->run_at_ns);
+            job.run_at_ns = spread(batch, entry->job->number, job.run_at_ns);
+        } else if (job.state == WEIR_JOB_READY) { /* also one of a clock ahead stays ready */
+            int64_t now_ns = move->from.ops->now(move->from.store);
+            job.run_at_ns = weiri_time_earlier(job.run_at_ns, now_ns);
         }
-        entry->given = weiri_move_give(move, job, &entry->id, &status, batch->error);
+        entry->given = weiri_move_give(move, &job, &entry->id, &status, batch->error);
         batch->is_over = !weiri_move_step(move, WEIR_MOVE_PUT);
     }
     return status;
@@ -267,7 +266,7 @@ static int take(const struct weir_job *job, void *arg)
     }
     weiri_list_remove(&listed->link);
     weiri_list_insert_before(&batch->jobs, &listed->link);
-    batch->entries[batch->count++] = (struct entry){.job = listed, .run_at_ns = job->run_at_ns};
+    batch->entries[batch->count++] = (struct entry){.job = listed};
     return 0;
 }
 

@@ -61,8 +61,8 @@ static enum weir_status change(void *arg, const struct weiri_change *change,
     size_t used = strlen(source->asked);
     (void)snprintf(source->asked + used, sizeof(source->asked) - used, "%s %s %s %s %lld;",
                    change->event == WEIRI_JOB_RESCHEDULE ? "reschedule" : "away", change->ids[0],
-                   change->identities[0], change->listed_in,
-                   (long long)(change->run_times_ns[0] / WEIR_SECONDS(1)));
+                   change->listed[0]->identity, change->listed[0]->tube,
+                   (long long)(change->listed[0]->run_at_ns / WEIR_SECONDS(1)));
     change->statuses[0] = WEIR_OK;
     return WEIR_OK;
 }

@@ -25,14 +25,11 @@ struct kick_request {
 };
 
 /* Whether a job is as the change's caller has listed it. */
-static bool is_listed(struct weiri_store *store, const struct weiri_change *change, size_t i,
-                      int64_t number)
+static bool is_listed(struct weiri_store *store, const struct weir_job *job, int64_t number)
 {
     int64_t ignored;
-    return weiri_sql_find(
-        &store->writer, WEIRI_SQL_IS_LISTED,
-        WEIRI_VALUES(number, change->identities[i], change->run_times_ns[i], change->listed_in),
-        &ignored);
+    return weiri_sql_find(&store->writer, WEIRI_SQL_IS_LISTED,
+                          WEIRI_VALUES(number, job->identity, job->run_at_ns, job->tube), &ignored);
 }
 
 /* An event for a job that may run. Whose lease ends while the call waits for its turn may wait as
@@ -100,7 +97,7 @@ static void run_change(struct weiri_store *store, void *arg)
         struct weiri_job_row row;
         *status = WEIR_ENOTFOUND;
         bool is_there = weiri_row_load(store, request->entries[i].number, &row) &&
-                        (change->identities == NULL || is_listed(store, change, i, row.number));
+                        (change->listed == NULL || is_listed(store, change->listed[i], row.number));
         if (is_there && change->tube != NULL) {
             weiri_row_refile(store, &tally, &target, &row, tube, now, status);
         } else if (is_there && is_control(change, &row)) {
