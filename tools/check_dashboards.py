@@ -31,7 +31,8 @@ def families():
 
 
 # Values of labels that are fixed.
-VALUES = {"state": {"delayed", "ready", "reserved", "buried"}, "event": {"put", "done", "retried", "timeout"}}
+VALUES = {"state": {"delayed", "ready", "reserved", "buried"},
+          "event": {"put", "done", "failed", "retried", "timeout", "buried"}}
 
 
 def check(path, number, expression, known):

@@ -238,7 +238,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, c
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);
 
-/** Counts of a tube. */
+/** Counts of a tube. A cluster does not tell those of runs and burials: they are 0. */
 struct weir_tube_counts {
     char tube[WEIR_TUBE_SIZE_MAX + 1]; /**< Its name. */
     uint64_t delayed;                  /**< Jobs whose time has not come. */
@@ -247,13 +247,13 @@ struct weir_tube_counts {
     uint64_t buried;                   /**< Jobs set aside. */
     uint64_t put;                      /**< Jobs put, ever. */
     uint64_t done;                     /**< Jobs whose handler succeeded, ever. */
-    uint64_t retried;                  /**< Releases after a failure, ever. */
-    uint64_t expired;                  /**< Reservations that ended by their TTR, ever. */
-    int64_t paused_until_ns;           /**< weir_broker_pause(): no job is reserved before; 0: not
-                                            paused; WEIR_FOREVER: until it is resumed. */
-    int64_t ready_since_ns;            /**< The run time of the job that has been ready longest, of
-                                            those with the priority of the next one and those whose
-                                            delay has just ended; 0: none is ready, or a cluster. */
+    uint64_t failed;                   /**< Runs that ended without success, ever. */
+    uint64_t retried;                  /**< Those whose jobs were released after a failure. */
+    uint64_t expired;                  /**< Those that were lost, as by the end of their TTR. */
+    uint64_t burials;                  /**< Burials, ever, whatever the cause. */
+    int64_t paused_until_ns;           /**< The end of its pause, or WEIR_FOREVER; 0: none. */
+    int64_t ready_since_ns; /**< The first run time of its ready jobs: of those of the next one's
+                                 priority, and whose delay has just ended; 0: none, or a cluster. */
 };
 
 /** Receives one tube's counts. */

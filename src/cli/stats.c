@@ -27,10 +27,10 @@ static const struct poptOption stats_options[] = {
 };
 
 static const struct table_column columns[] = {
-    {"TUBE", false, false},         {"DELAYED", true, false}, {"READY", true, false},
-    {"RESERVED", true, false},      {"BURIED", true, false},  {"PUT", true, false},
-    {"DONE", true, false},          {"RETRIED", true, false}, {"EXPIRED", true, false},
-    {"PAUSED UNTIL", false, false},
+    {"TUBE", false, false},    {"DELAYED", true, false}, {"READY", true, false},
+    {"RESERVED", true, false}, {"BURIED", true, false},  {"PUT", true, false},
+    {"DONE", true, false},     {"FAILED", true, false},  {"RETRIED", true, false},
+    {"EXPIRED", true, false},  {"BURIALS", true, false}, {"PAUSED UNTIL", false, false},
 };
 
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))

@@ -36,35 +36,46 @@ static const char *quote_label(const char *text, char label[LABEL_SIZE])
     return label;
 }
 
-/* Writes the lines of a queue for four values of a label. */
-static void write_four(FILE *out, const char *name, const char *queue, const char *const labels[4],
-                       const uint64_t numbers[4])
+/* Writes the lines of a queue for the values of a label. */
+static void write_values(FILE *out, const char *name, const char *queue, const char *const *labels,
+                         const uint64_t *numbers, int count)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < count; i++) {
         (void)fprintf(out, "%s{queue=\"%s\",%s} %" PRIu64 "\n", name, queue, labels[i], numbers[i]);
     }
 }
 
-static void write_tubes(FILE *out, const struct tubes *tubes)
+static bool is_store(const struct api *api)
+{
+    return strcmp(api->broker_kind, "sqlite") == 0;
+}
+
+static void write_tubes(FILE *out, const struct api *api, const struct tubes *tubes)
 {
     static const char *const states[] = {"state=\"delayed\"", "state=\"ready\"",
                                          "state=\"reserved\"", "state=\"buried\""};
-    static const char *const events[] = {"event=\"put\"", "event=\"done\"", "event=\"retried\"",
-                                         "event=\"timeout\""};
+    /* A cluster tells the first two. */
+    static const char *const events[] = {"event=\"put\"",     "event=\"done\"",
+                                         "event=\"failed\"",  "event=\"retried\"",
+                                         "event=\"timeout\"", "event=\"buried\""};
+    int event_count = is_store(api) ? 6 : 2;
     char label[LABEL_SIZE];
     write_head(out, "weir_jobs", "gauge", "Jobs of a queue in a state.");
     for (size_t i = 0; i < tubes->count; i++) {
         const struct weir_tube_counts *counts = &tubes->counts[i];
         const uint64_t numbers[] = {counts->delayed, counts->ready, counts->reserved,
                                     counts->buried};
-        write_four(out, "weir_jobs", quote_label(counts->tube, label), states, numbers);
+        write_values(out, "weir_jobs", quote_label(counts->tube, label), states, numbers, 4);
     }
     write_head(out, "weir_jobs_total", "counter",
-               "Jobs put and done, failed runs tried again, and reservations that timed out.");
+               "Jobs put and done, runs that failed, of these the ones tried again and those that "
+               "were lost, and burials.");
     for (size_t i = 0; i < tubes->count; i++) {
         const struct weir_tube_counts *counts = &tubes->counts[i];
-        const uint64_t numbers[] = {counts->put, counts->done, counts->retried, counts->expired};
-        write_four(out, "weir_jobs_total", quote_label(counts->tube, label), events, numbers);
+        const uint64_t numbers[] = {counts->put,     counts->done,    counts->failed,
+                                    counts->retried, counts->expired, counts->burials};
+        write_values(out, "weir_jobs_total", quote_label(counts->tube, label), events, numbers,
+                     event_count);
     }
     write_head(out, "weir_queue_paused", "gauge", "1 while no job of a queue is handed out.");
     for (size_t i = 0; i < tubes->count; i++) {
@@ -78,7 +89,7 @@ static void write_tubes(FILE *out, const struct tubes *tubes)
 static void write_ages(FILE *out, const struct api *api, const struct tubes *tubes)
 {
     char label[LABEL_SIZE];
-    if (strcmp(api->broker_kind, "sqlite") != 0) {
+    if (!is_store(api)) {
         return;
     }
     write_head(out, "weir_oldest_ready_seconds", "gauge",
@@ -122,7 +133,7 @@ static bool write_all(FILE *out, const struct api *api)
     (void)fprintf(out, "weir_build_info{version=\"%s\"} 1\n", weir_version());
     process_write(out);
     if (up) {
-        write_tubes(out, &tubes);
+        write_tubes(out, api, &tubes);
         write_ages(out, api, &tubes);
     }
     bool written =

@@ -43,7 +43,9 @@ TEST(columns, "samples are the sum of the tubes and each tube, with all counts")
                                               .put = 5,
                                               .done = 6,
                                               .retried = 7,
-                                              .expired = 8},
+                                              .expired = 8,
+                                              .failed = 9,
+                                              .burials = 10},
                                              {.tube = "b", .ready = 10}};
     samples_add(samples, WEIR_SECONDS(1000) + WEIR_MS(250), tubes, 2);
     json_t *sum = read_samples(samples, NULL, SAMPLES_SECOND);
@@ -59,6 +61,8 @@ TEST(columns, "samples are the sum of the tubes and each tube, with all counts")
     CHECK_INT(value_at(a, "put", 0), ==, 5);
     CHECK_INT(value_at(a, "done", 0), ==, 6);
     CHECK_INT(value_at(a, "retried", 0), ==, 7);
+    CHECK_INT(value_at(a, "failed", 0), ==, 9);
+    CHECK_INT(value_at(a, "burials", 0), ==, 10);
     CHECK_INT(value_at(a, "expired", 0), ==, 8);
     json_decref(a);
     json_decref(sum);

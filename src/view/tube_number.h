@@ -18,8 +18,9 @@ static const struct tube_number {
     {                                                                                              \
 #        name, offsetof(struct weir_tube_counts, name)                                             \
     }
-    TUBE_NUMBER(delayed), TUBE_NUMBER(ready), TUBE_NUMBER(reserved), TUBE_NUMBER(buried),
-    TUBE_NUMBER(put),     TUBE_NUMBER(done),  TUBE_NUMBER(retried),  TUBE_NUMBER(expired),
+    TUBE_NUMBER(delayed), TUBE_NUMBER(ready),   TUBE_NUMBER(reserved), TUBE_NUMBER(buried),
+    TUBE_NUMBER(put),     TUBE_NUMBER(done),    TUBE_NUMBER(failed),   TUBE_NUMBER(retried),
+    TUBE_NUMBER(expired), TUBE_NUMBER(burials),
 #undef TUBE_NUMBER
 };
 #define TUBE_NUMBERS (sizeof(tube_numbers) / sizeof(tube_numbers[0]))

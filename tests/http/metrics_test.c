@@ -49,6 +49,8 @@ TEST(families, "the counts of the broker are there by queue, state and event")
     check_line(page, "weir_jobs{queue=\"ready\",state=\"reserved\"} 0");
     check_line(page, "weir_jobs_total{queue=\"done\",event=\"put\"} 1");
     check_line(page, "weir_jobs_total{queue=\"done\",event=\"done\"} 1");
+    check_line(page, "weir_jobs_total{queue=\"done\",event=\"failed\"} 0");
+    check_line(page, "weir_jobs_total{queue=\"bad\",event=\"buried\"} 1");
     check_line(page, "weir_jobs_total{queue=\"done\",event=\"retried\"} 0");
     check_line(page, "weir_jobs_total{queue=\"done\",event=\"timeout\"} 0");
     check_line(page, "weir_queue_paused{queue=\"ready\"} 1");

@@ -339,7 +339,7 @@ TEST(pause, "pause holds a tube back, for a time or until resume; stats shows it
     ended_free(&ended);
     WEIR(0, "pause", "t");
     ended = WEIR_EXPECT(0, "stats");
-    CHECK(strstr(ended.out, "EXPIRED PAUSED UNTIL\n") != NULL);
+    CHECK(strstr(ended.out, "BURIALS PAUSED UNTIL\n") != NULL);
     CHECK(strstr(ended.out, " resumed\n") != NULL);
     ended_free(&ended);
     WEIR(0, "pause", "t", "1h");

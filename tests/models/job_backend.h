@@ -33,7 +33,7 @@ struct stored_key {
 struct stored_tube {
     struct weiri_tube_record record;
     int64_t counts[WEIR_JOB_ENDED + 1];
-    int64_t put, done, retried, expired, buried_late, dropped_late;
+    int64_t put, done, failed, retried, expired, burials, buried_late, dropped_late;
     int64_t told_ns; /* a consumer sleeps so long, by the wall clock; INT64_MIN: it is awake */
 };
 
@@ -192,6 +192,8 @@ static inline void write_totals(struct backend *backend, int from, int to, bool 
     tube->counts[effects->to]++;
     tube->put += effects->put;
     tube->done += effects->done;
+    tube->failed += effects->failed;
+    tube->burials += effects->to == WEIR_JOB_BURIED && effects->from != WEIR_JOB_BURIED;
     tube->retried += effects->retried;
     tube->expired += effects->expired;
     tube->dropped_late += effects->is_late && is_dropped;

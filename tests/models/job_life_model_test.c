@@ -53,6 +53,8 @@ static void compare_tube(int tube)
     }
     CHECK_INT(stored->put, ==, expected->put);
     CHECK_INT(stored->done, ==, expected->done);
+    CHECK_INT(stored->failed, ==, expected->failed);
+    CHECK_INT(stored->burials, ==, expected->burials);
     CHECK_INT(stored->retried, ==, expected->retried);
     CHECK_INT(stored->expired, ==, expected->expired);
     CHECK_INT(stored->buried_late, ==, expected->buried_late);

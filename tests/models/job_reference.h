@@ -66,7 +66,7 @@ struct ref_mark {
 struct ref_tube {
     struct weir_tube_policy policy;
     int64_t paused_until; /* 0: it is not */
-    int64_t put, done, retried, expired, buried_late, dropped_late;
+    int64_t put, done, failed, retried, expired, burials, buried_late, dropped_late;
 };
 
 struct reference {
@@ -187,6 +187,7 @@ static inline void ref_end(struct reference *world, struct ref_job *job)
 static inline void ref_bury(struct reference *world, struct ref_job *job, const char *reason)
 {
     ref_release_key(world, job);
+    world->tubes[job->tube].burials++;
     job->state = WEIR_JOB_BURIED;
     job->lease = 0;
     if (reason != NULL) {

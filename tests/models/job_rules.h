@@ -186,6 +186,7 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
         }
         return WEIR_OK;
     case WEIRI_JOB_RELEASE:
+        tube->failed++;
         tube->retried++;
         job->history++;
         ref_wait(world, job, later);
@@ -196,6 +197,7 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
         job->state = later > world->wall ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
         break;
     default:
+        tube->failed++;
         if (again) {
             ref_begin_anew(world, job);
         } else {

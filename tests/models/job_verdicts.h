@@ -42,6 +42,7 @@ static inline void ref_lose(struct reference *world, struct ref_job *job, uint32
     bool is_last = job->attempts >= attempts_max;
     bool is_renewed = false;
     world->tubes[job->tube].expired++;
+    world->tubes[job->tube].failed++;
     if (verdict == WEIR_VERDICT_BURY || verdict == WEIR_VERDICT_REMOVE) {
         is_renewed = job->runs_again;
         ref_sentence(world, job, verdict);
@@ -137,6 +138,7 @@ static inline void ref_settle_asked(struct reference *world, struct ref_job *job
     bool is_last = job->attempts_max != 0 && job->attempts >= job->attempts_max;
     job->verdict = 0;
     job->lost = 0;
+    world->tubes[job->tube].failed++;
     if (verdict != WEIR_VERDICT_RETRY || is_last) {
         ref_sentence(world, job, verdict);
         return;

@@ -145,6 +145,8 @@ static void compare_counts(int tube)
     CHECK_INT(counts.buried, ==, shown[WEIR_JOB_BURIED]);
     CHECK_INT(counts.put, ==, expected->put);
     CHECK_INT(counts.done, ==, expected->done);
+    CHECK_INT(counts.failed, ==, expected->failed);
+    CHECK_INT(counts.burials, ==, expected->burials);
     CHECK_INT(counts.retried, ==, expected->retried);
     CHECK_INT(counts.expired, ==, expected->expired);
 }

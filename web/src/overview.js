@@ -17,7 +17,7 @@ function Tiles({ stats, done, failed }) {
         ["running", count(stats.reserved), "reserved by workers", "reserved"],
         ["buried", count(stats.buried), "need somebody", stats.buried > 0 ? "buried" : ""],
         ["done", rate(done), count(stats.done) + " in all", ""],
-        ["retried", rate(failed), count(stats.retried + stats.expired) + " runs in all", failed > 0 ? "failed" : ""],
+        ["failed", rate(failed), count(stats.failed) + " runs in all", failed > 0 ? "failed" : ""],
     ];
     return html`<dl class="tiles">${tiles.map(([name, value, note, kind]) => html`
         <div class="tile ${kind}"><dt>${name}</dt><dd><strong>${value}</strong><span>${note}</span></dd></div>`)}</dl>`;
@@ -31,7 +31,6 @@ function mean(values) {
 
 export function Samples({ samples, theme }) {
     const { at } = samples;
-    const failed = samples.retried.map((n, i) => n + samples.expired[i]);
     return html`<div class="plots">
         <${Plot} title="Jobs" at=${at} theme=${theme} lines=${[
             { label: "ready", color: "--ready", values: samples.ready, fill: true },
@@ -41,7 +40,7 @@ export function Samples({ samples, theme }) {
         <${Plot} title="Throughput" unit="/s" at=${at} theme=${theme} lines=${[
             { label: "put", color: "--delayed", values: rates(at, samples.put) },
             { label: "done", color: "--ready", values: rates(at, samples.done), fill: true },
-            { label: "retried", color: "--buried", values: rates(at, failed) }]} />
+            { label: "failed", color: "--buried", values: rates(at, samples.failed) }]} />
     </div>`;
 }
 
@@ -50,11 +49,10 @@ export function Spans({ span, set }) {
         <button aria-pressed=${span === step} onClick=${() => set(step)}>${label}</button>`)}</div>`;
 }
 
-const COLUMNS = ["tube", "ready", "delayed", "reserved", "buried", "done", "retried"];
+const COLUMNS = ["tube", "ready", "delayed", "reserved", "buried", "done", "failed"];
 
 function sorted(tubes, column, falls) {
-    const value = (tube) => (column === "retried" ? tube.retried + tube.expired : tube[column]);
-    const order = (a, b) => (column === "tube" ? a.tube.localeCompare(b.tube) : value(a) - value(b));
+    const order = (a, b) => (column === "tube" ? a.tube.localeCompare(b.tube) : a[column] - b[column]);
     return [...tubes].sort((a, b) => (falls ? -order(a, b) : order(a, b)) || a.tube.localeCompare(b.tube));
 }
 
@@ -87,7 +85,7 @@ export function Overview({ seconds, stats, act, theme }) {
     const sort = (column) => setOrder({ column, falls: order.column === column ? !order.falls : column !== "tube" });
     const s = samples.data;
     const done = s ? mean(rates(s.at, s.done)) : 0;
-    const failed = s ? mean(rates(s.at, s.retried.map((n, i) => n + s.expired[i]))) : 0;
+    const failed = s ? mean(rates(s.at, s.failed)) : 0;
     const toggle = (tube) => act(tube.paused_until ? "resumed" : "paused", tube.tube, () =>
         post(`tubes/${segment(tube.tube)}/${tube.paused_until ? "resume" : "pause"}`), tubes.again);
     const kick = (tube) => act("kicked", tube.tube, () =>
@@ -121,7 +119,7 @@ export function Overview({ seconds, stats, act, theme }) {
                 <td class="number ${tube.buried ? "bad" : ""}">${tube.buried ? html`
                     <a href=${address("tube", tube.tube, { state: "buried" })}>${count(tube.buried)}</a>` : 0}</td>
                 <td class="number">${short(tube.done)}</td>
-                <td class="number">${short(tube.retried + tube.expired)}</td>
+                <td class="number">${short(tube.failed)}</td>
                 <td class="actions">${stats?.may_change && html`
                     <button disabled=${!tube.buried} onClick=${() => kick(tube)}
                         aria-label="Kick the buried jobs of ${tube.tube}">kick</button>

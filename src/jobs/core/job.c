@@ -137,6 +137,8 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
     ret_effects->done = step.event == WEIRI_JOB_DONE;
     ret_effects->put = ret_effects->done && ret_effects->takes_again;
     ret_effects->retried = step.event == WEIRI_JOB_RELEASE;
+    ret_effects->failed =
+        ret_effects->retried || step.event == WEIRI_JOB_BURY || step.event == WEIRI_JOB_DISCARD;
     if (ret_effects->put || (is_judged && is_renewed) ||
         (is_archived && settlement->reason == NULL)) {
         ret_effects->reason = ""; /* what it failed of before is no result, nor the next reason */
@@ -178,6 +180,7 @@ static enum weiri_write lose(struct weiri_job_row *row, enum weiri_job_event eve
     row->facts.lost = is_renewed ? 0 : before.lost + weight;
     effects->reason = !is_judged ? reason : is_renewed ? "" : NULL;
     effects->expired = true;
+    effects->failed = true;
     effects->burial = row->facts.state == WEIR_JOB_BURIED && !is_judged ? WEIR_ELEASELOST : WEIR_OK;
     effects->wakes = effects->wakes || tube->policy.group_limit > 0;
     if (!is_renewed && write == WEIRI_UPDATE) {

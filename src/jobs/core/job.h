@@ -91,6 +91,7 @@ struct weiri_effects {
     /* The tube's totals: one more of each. */
     bool put;
     bool done;
+    bool failed; /* its run ended without success, and was not given back */
     bool retried;
     bool expired; /* its run was lost */
     enum weiri_key_effect key;

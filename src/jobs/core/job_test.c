@@ -202,6 +202,25 @@ TEST(not_its_own, "what is told of an earlier reservation changes nothing")
     CHECK(!effects.done && !effects.put && effects.kept.outcome == 0);
 }
 
+TEST(unsuccessful,
+     "a run that ended without success has failed, whatever follows, but not one given back")
+{
+    static const enum weiri_job_event events[] = {WEIRI_JOB_TOUCH,  WEIRI_JOB_DONE,
+                                                  WEIRI_JOB_RETURN, WEIRI_JOB_RELEASE,
+                                                  WEIRI_JOB_BURY,   WEIRI_JOB_DISCARD};
+    struct weiri_effects effects;
+    for (int has_put = 0; has_put < 2; has_put++) {
+        for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+            struct weiri_job_row row = keyed(has_put != 0);
+            (void)settle(&row, events[i], &plain, &effects);
+            CHECK_INT(effects.failed, ==, i >= 3);
+        }
+        struct weiri_job_row row = keyed(has_put != 0);
+        CHECK_INT(weiri_decide_expire(&row, 4, false, &plain, now, &effects), ==, WEIRI_UPDATE);
+        CHECK(effects.failed);
+    }
+}
+
 TEST(expired, "a lease that has passed brings the job back, or buries it after its last attempt")
 {
     struct weiri_effects effects;

@@ -18,10 +18,11 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
 {
     const char *name = weiri_sql_text(reading->reader, statement, 1);
     struct weir_tube_counts counts = {0};
-    uint64_t *const numbers[] = {&counts.delayed, &counts.ready, &counts.reserved, &counts.buried,
-                                 &counts.put,     &counts.done,  &counts.retried,  &counts.expired};
+    uint64_t *const numbers[] = {&counts.delayed, &counts.ready,  &counts.reserved, &counts.buried,
+                                 &counts.put,     &counts.done,   &counts.failed,   &counts.retried,
+                                 &counts.expired, &counts.burials};
     bool is_sound = name != NULL;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 10; i++) {
         int64_t number = sqlite3_column_int64(statement, i + 3);
         is_sound = is_sound && number >= 0;
         *numbers[i] = (uint64_t)number;

@@ -182,8 +182,10 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
     /* The row of a job that goes on after it was done is there once. */
     tally->put += effects->put && effects->done;
     tally->done += effects->put && effects->done;
+    tally->failed += effects->failed;
     tally->retried += effects->retried;
     tally->expired += effects->expired;
+    tally->burials += effects->to == WEIR_JOB_BURIED && effects->from != WEIR_JOB_BURIED;
     tally->late_buried += effects->is_late && effects->to == WEIR_JOB_BURIED;
     tally->late_dropped += effects->is_late && effects->to == WEIRI_JOB_GONE;
     tally->has_ready = tally->has_ready || effects->wakes;
@@ -367,11 +369,12 @@ static void tell(struct weiri_store *store, const struct weiri_tally *tally, boo
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
 {
     bool is_concerned = concerns_waiters(store, tally);
-    if (tally->put != 0 || tally->done != 0 || tally->retried != 0 || tally->expired != 0 ||
-        tally->late_buried != 0 || tally->late_dropped != 0) {
+    if (tally->put != 0 || tally->done != 0 || tally->failed != 0 || tally->burials != 0 ||
+        tally->late_dropped != 0) { /* others come with these */
         weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TOTALS,
-                      WEIRI_VALUES(tally->tube, tally->put, tally->done, tally->retried,
-                                   tally->expired, tally->late_buried, tally->late_dropped));
+                      WEIRI_VALUES(tally->tube, tally->put, tally->done, tally->failed,
+                                   tally->retried, tally->expired, tally->burials,
+                                   tally->late_buried, tally->late_dropped));
     }
     if (is_concerned || tally->has_left) {
         tell(store, tally, is_concerned);

@@ -16,8 +16,10 @@ struct weiri_tally {
     int64_t tube; /* 0: none yet */
     int64_t put;
     int64_t done;
+    int64_t failed;
     int64_t retried;
     int64_t expired;
+    int64_t burials;
     int64_t late_buried;
     int64_t late_dropped;
     bool has_left;      /* a job that may run does so no longer, or is in another tube */

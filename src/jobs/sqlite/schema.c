@@ -49,10 +49,11 @@ static const struct {
     const char *name;
     const char *sql;
 } objects[] = {
-    {"tubes", "CREATE TABLE tubes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, put" ZERO
-              ", done" ZERO ", retried" ZERO ", expired" ZERO ", late_buried" ZERO
-              ", late_dropped" ZERO ", paused_until" ZERO ", archive" ZERO ", archive_count" ZERO
-              ", late_after" ZERO ", late" ZERO ", group_limit" ZERO ") STRICT"},
+    {"tubes",
+     "CREATE TABLE tubes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, put" ZERO ", done" ZERO
+     ", failed" ZERO ", retried" ZERO ", expired" ZERO ", burials" ZERO ", late_buried" ZERO
+     ", late_dropped" ZERO ", paused_until" ZERO ", archive" ZERO ", archive_count" ZERO
+     ", late_after" ZERO ", late" ZERO ", group_limit" ZERO ") STRICT"},
     {"jobs",
      "CREATE TABLE jobs(id INTEGER PRIMARY KEY, state INTEGER NOT NULL" NUMBERS
      ", renewed INTEGER" WORDS ", reason TEXT NOT NULL, checksum INTEGER NOT NULL, told BLOB, "

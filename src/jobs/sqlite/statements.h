@@ -113,8 +113,8 @@ enum weiri_column {
     "ifnull(next_suspects, 1 << 62)) % (1 << 62), "                                                \
     "delayed - due, ready + suspects + due, reserved, buried, "                                    \
     "max(put + delayed + ready + suspects + reserved + buried + archived + stubs, 0), "            \
-    "max(done + archived + stubs_done, 0), retried, expired FROM counts "
-#define WEIRI_SQL_ZEROS ", 0, 0, 0, 0, 0, 0, 0, 0, 0"
+    "max(done + archived + stubs_done, 0), failed, retried, expired, burials FROM counts "
+#define WEIRI_SQL_ZEROS ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -160,9 +160,10 @@ enum weiri_column {
     X(POLICY_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = "     \
       "tubes.id), late_buried, late_dropped, id FROM tubes WHERE name = ?1")                       \
-    X(ADD_TOTALS, "UPDATE tubes SET put = put + ?2, done = done + ?3, retried = retried + ?4, "    \
-                  "expired = expired + ?5, late_buried = late_buried + ?6, late_dropped = "        \
-                  "late_dropped + ?7 WHERE id = ?1")                                               \
+    X(ADD_TOTALS,                                                                                  \
+      "UPDATE tubes SET put = put + ?2, done = done + ?3, failed = failed + ?4, "                  \
+      "retried = retried + ?5, expired = expired + ?6, burials = burials + ?7, "                   \
+      "late_buried = late_buried + ?8, late_dropped = late_dropped + ?9 WHERE id = ?1")            \
     /* ?2: whether to ask that the tube has no job that may run. */                                \
     X(NEWS,                                                                                        \
       "SELECT name, ?2" WEIRI_SQL_LIVE_STATES(WEIRI_SQL_HAS_NONE) " FROM tubes t WHERE id = ?1")   \

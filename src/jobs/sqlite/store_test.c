@@ -84,8 +84,10 @@ TEST(counts, "each event moves one job between the counts and adds to its total"
     struct weir_tube_counts counts = jobs_counts(broker, "t");
     CHECK_INT(counts.put, ==, 5);
     CHECK_INT(counts.done, ==, 1);
+    CHECK_INT(counts.failed, ==, 2);
     CHECK_INT(counts.retried, ==, 1);
     CHECK_INT(counts.expired, ==, 0);
+    CHECK_INT(counts.burials, ==, 1);
     CHECK_COUNTS(broker, "u", 0, 1, 0, 0);
     CHECK_COUNTS(broker, "unknown", 0, 0, 0, 0);
     weir_broker_close(broker);
@@ -162,6 +164,7 @@ TEST(lease, "a reservation that ends comes back; its late holder is refused and 
     }
     CHECK_COUNTS(broker, "t", 0, 0, 1, 0);
     CHECK_INT(jobs_counts(broker, "t").expired, ==, 1);
+    CHECK_INT(jobs_counts(broker, "t").failed, ==, 1);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 0);
     CHECK_STATUS(jobs_settle(broker, second, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
     exchange = jobs_reserve(broker, "t", 1, 25, &list);

@@ -149,7 +149,8 @@ static inline void check_unchanged_but_ids(const struct world *w)
     CHECK_INT(now.buried, ==, w->before.buried);
     CHECK_INT(now.put, ==, w->before.put);
     CHECK_INT(now.done, ==, w->before.done);
-    CHECK_INT(now.retried, ==, w->before.retried);
+    CHECK_INT(now.failed, ==, w->before.failed);
+    CHECK_INT(now.burials, ==, w->before.burials);
     CHECK_INT(now.paused_until_ns, ==, w->before.paused_until_ns);
     size_t tubes = 0;
     CHECK_STATUS(weir_broker_tubes(w->broker, NULL, count_tube, &tubes, NULL), WEIR_OK);
