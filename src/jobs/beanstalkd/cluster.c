@@ -51,14 +51,14 @@ bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *co
 static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
 {
     struct weiri_list calls;
-    struct weiri_list settlements;
+    struct weiri_list copies;
     weiri_list_init(&calls);
-    weiri_list_init(&settlements);
+    weiri_list_init(&copies);
     weiri_mutex_lock(&cluster->mutex);
     bool is_closing = cluster->is_closing;
     cluster->is_woken = false;
     weiri_list_move(&cluster->calls, &calls);
-    weiri_list_move(&cluster->settlements, &settlements);
+    weiri_list_move(&cluster->copies, &copies);
     weiri_mutex_unlock(&cluster->mutex);
     while (!weiri_list_is_empty(&calls)) {
         struct weiri_queries *call = WEIRI_CONTAINER(calls.next, struct weiri_queries, link);
@@ -66,11 +66,10 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
         weiri_list_insert_before(&cluster->running, &call->link);
         weiri_queries_send(call, now_ns);
     }
-    while (!weiri_list_is_empty(&settlements)) {
-        struct weiri_settlement *settlement =
-            WEIRI_CONTAINER(settlements.next, struct weiri_settlement, link);
-        weiri_list_remove(&settlement->link);
-        weiri_copy_settle(settlement->reservation->backend, settlement);
+    while (!weiri_list_is_empty(&copies)) {
+        struct weiri_copy *copy = WEIRI_CONTAINER(copies.next, struct weiri_copy, link);
+        weiri_list_remove(&copy->link);
+        weiri_copy_serve(copy);
     }
     return !is_closing;
 }
@@ -314,7 +313,7 @@ static enum weir_status open_cluster(const char *location, struct weiri_broker_c
     cluster->wake_fd = -1;
     cluster->random = weiri_random_seed();
     weiri_list_init(&cluster->calls);
-    weiri_list_init(&cluster->settlements);
+    weiri_list_init(&cluster->copies);
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
     weiri_list_init(&cluster->running);

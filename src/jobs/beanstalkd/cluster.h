@@ -46,10 +46,8 @@ struct weiri_cluster {
     struct weiri_cond changed; /* for waits: a subscription has more signals */
     /* Guarded by the mutex. */
     struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* struct weiri_queries, not sent */
-    struct weiri_list settlements WEIRI_GUARDED_BY(mutex);   /* the same */
+    struct weiri_list copies WEIRI_GUARDED_BY(mutex);        /* that consumers handed in */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */
-    struct weiri_list buckets[WEIRI_BUCKETS]; /* the copies of all tubes, by their keys: a claim
-                                                 names no tube */
     uint64_t random WEIRI_GUARDED_BY(mutex);
     bool is_woken WEIRI_GUARDED_BY(mutex);
     bool is_closing WEIRI_GUARDED_BY(mutex);
@@ -57,10 +55,12 @@ struct weiri_cluster {
     /* The cluster thread's. */
     struct weiri_list conns;
     size_t conn_count;
-    struct weiri_list running; /* calls that wait for answers */
-    uint64_t claim_token;      /* the last */
-    size_t leaving;            /* copies whose end is decided, and not answered by their nodes */
-    struct pollfd *polls;      /* the wake-up's, Redis', one for each connection */
+    struct weiri_list running;                /* calls that wait for answers */
+    struct weiri_list buckets[WEIRI_BUCKETS]; /* the copies of all tubes, by their keys: a claim
+                                                 names no tube */
+    uint64_t claim_token;                     /* the last */
+    size_t leaving;       /* copies whose end is decided, and not answered by their nodes */
+    struct pollfd *polls; /* the wake-up's, Redis', one for each connection */
     size_t poll_capacity;
     size_t claim_polls; /* those of Redis */
     char buffer[65536];

@@ -23,9 +23,7 @@ void weiri_copy_forget(struct weiri_copy *copy)
 {
     struct weiri_cluster *cluster = copy->lane->subscription->cluster;
     weiri_copy_unhold(copy);
-    weiri_mutex_lock(&cluster->mutex);
     weiri_list_remove(&copy->same);
-    weiri_mutex_unlock(&cluster->mutex);
     weiri_release(&cluster->config->allocator, copy, sizeof(*copy));
 }
 
@@ -33,7 +31,7 @@ void weiri_copy_unhold(struct weiri_copy *copy)
 {
     if (copy->is_held) {
         copy->is_held = false;
-        (void)atomic_fetch_sub(&copy->lane->held, 1);
+        copy->lane->held--;
     }
 }
 
@@ -209,14 +207,12 @@ struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
 {
     struct weiri_copy *found = NULL;
     const struct weiri_list *end = bucket_of(copy);
-    weiri_mutex_lock(&copy->lane->subscription->cluster->mutex);
     for (struct weiri_list *link = end->next; link != end && found == NULL; link = link->next) {
         struct weiri_copy *other = WEIRI_CONTAINER(link, struct weiri_copy, same);
         if (is_wanted(other) && strcmp(other->claim.key, copy->claim.key) == 0) {
             found = other;
         }
     }
-    weiri_mutex_unlock(&copy->lane->subscription->cluster->mutex);
     return found;
 }
 
@@ -309,11 +305,9 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     copy->number = reply->id;
     memcpy(copy->claim.key, shown.key, sizeof(shown.key));
     copy->claim.copies = copy->reservation->job.id;
-    weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(bucket_of(copy), &copy->same);
-    weiri_mutex_unlock(&cluster->mutex);
     copy->is_held = true;
-    (void)atomic_fetch_add(&lane->held, 1);
+    lane->held++;
     weiri_list_insert_before(&subscription->copies, &copy->link);
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->number};
     weiri_copy_send(copy, &request, learned);

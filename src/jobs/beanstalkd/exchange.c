@@ -70,13 +70,26 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
 
 /* --- exchange --- */
 
-void weiri_cluster_settle(void *store, struct weiri_settlement *settlement)
+/* Hands a copy that a consumer has to the cluster's thread: to be settled, or let go. */
+static void hand_in(struct weiri_cluster *cluster, struct weiri_copy *copy)
 {
-    struct weiri_cluster *cluster = store;
     weiri_mutex_lock(&cluster->mutex);
-    weiri_list_insert_before(&cluster->settlements, &settlement->link);
+    weiri_list_insert_before(&cluster->copies, &copy->link);
     weiri_cluster_wake_locked(cluster);
     weiri_mutex_unlock(&cluster->mutex);
+}
+
+void weiri_cluster_settle(void *store, struct weiri_settlement *settlement)
+{
+    struct weiri_copy *copy = settlement->reservation->backend;
+    WEIRI_ASSERT(copy->settlement == NULL);
+    copy->settlement = settlement;
+    hand_in(store, copy);
+}
+
+void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation)
+{
+    hand_in(store, reservation->backend);
 }
 
 /* Takes from the stock; what lacks is the demand. */
@@ -162,19 +175,6 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
         exchange->next_in_ns = CHECK_BUSY_NS;
     }
     return WEIR_OK;
-}
-
-void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation)
-{
-    struct weiri_cluster *cluster = store;
-    struct weiri_copy *copy = reservation->backend;
-    weiri_mutex_lock(&cluster->mutex);
-    copy->is_forgotten = true;
-    bool is_sent = copy->is_sent;
-    weiri_mutex_unlock(&cluster->mutex);
-    if (!is_sent) {
-        weiri_copy_forget(copy);
-    }
 }
 
 /* --- waiting --- */

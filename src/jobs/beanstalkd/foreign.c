@@ -33,13 +33,13 @@ void weiri_foreign_add(struct weiri_lane *lane, uint64_t number, const char *why
     *job = (struct foreign){
         .lane = lane, .generation = lane->conn.generation, .number = number, .why = why};
     weiri_list_insert_before(lane->branch->foreign.next, &job->link);
-    (void)atomic_fetch_add(&lane->held, 1);
+    lane->held++;
 }
 
 static void drop(struct foreign *job)
 {
     weiri_list_remove(&job->link);
-    (void)atomic_fetch_sub(&job->lane->held, 1);
+    job->lane->held--;
     weiri_release(job->lane->conn.config.allocator, job, sizeof(*job));
 }
 

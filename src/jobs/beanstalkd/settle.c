@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/panic.h"
 #include "base/time.h"
 
 static const struct {
@@ -74,20 +73,15 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
         weiri_copy_unhold(copy); /* a reservation ends with its connection, too */
     }
     cluster->leaving -= copy->is_over;
-    bool is_taken = copy->is_taken;
-    bool is_awaited = copy->is_awaited;
-    weiri_mutex_lock(&cluster->mutex);
     copy->is_sent = false;
-    bool is_forgotten = copy->is_forgotten;
-    weiri_mutex_unlock(&cluster->mutex);
-    if (!is_taken && is_good && copy->event == WEIRI_JOB_TOUCH) {
+    if (!copy->is_taken && is_good && copy->event == WEIRI_JOB_TOUCH) {
         copy->touch_ns = weiri_copy_touch_ns(copy);
         weiri_copy_hold_back(copy);
-    } else if (!is_taken) {
+    } else if (!copy->is_taken) {
         weiri_copy_free(copy);
-    } else if (is_forgotten) {
+    } else if (copy->is_forgotten) {
         weiri_copy_forget(copy);
-    } else if (is_awaited) {
+    } else if (copy->is_awaited) {
         copy->is_awaited = false;
         if (is_good) {
             weiri_copy_keep(copy);
@@ -191,21 +185,24 @@ static void tell_claim(struct weiri_copy *copy)
     weiri_claims_push(cluster->claims, &copy->claim, copy->told_ns);
 }
 
-void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement)
+void weiri_copy_serve(struct weiri_copy *copy)
 {
     const struct weiri_broker_config *config = copy->lane->subscription->cluster->config;
-    int64_t passed = weiri_time_since(settlement->since_ns, config->lease_now(config->now_arg));
-    WEIRI_ASSERT(copy->settlement == NULL);
-    copy->settlement = settlement;
-    if (copy->is_over) {
+    const struct weiri_settlement *settlement = copy->settlement;
+    if (settlement == NULL && copy->is_sent) {
+        copy->is_forgotten = true;
+    } else if (settlement == NULL) {
+        weiri_copy_forget(copy);
+    } else if (copy->is_over) {
         answer(copy, WEIR_ELEASELOST); /* a touch that came late */
-        return;
+    } else {
+        int64_t passed = weiri_time_since(settlement->since_ns, config->lease_now(config->now_arg));
+        copy->event = settlement->event;
+        copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->delay_ns, passed));
+        (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",
+                       settlement->reason == NULL ? "" : settlement->reason);
+        tell_claim(copy);
     }
-    copy->event = settlement->event;
-    copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->delay_ns, passed));
-    (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",
-                   settlement->reason == NULL ? "" : settlement->reason);
-    tell_claim(copy);
 }
 
 void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s)

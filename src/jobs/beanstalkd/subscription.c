@@ -53,7 +53,7 @@ static struct weiri_lane *find_lane(const struct weiri_branch *branch, size_t mo
 {
     for (size_t i = 0; i < branch->lane_count; i++) {
         struct weiri_lane *lane = branch->lanes[i];
-        if (lane->conn.state == WEIRI_CONN_UP && atomic_load(&lane->held) <= most) {
+        if (lane->conn.state == WEIRI_CONN_UP && lane->held <= most) {
             return lane;
         }
     }
@@ -104,7 +104,7 @@ static void want_lane(struct weiri_subscription *subscription, size_t node, int6
     struct weiri_branch *branch = &subscription->branches[node];
     for (size_t i = 0; i < branch->lane_count; i++) {
         struct weiri_lane *lane = branch->lanes[i];
-        if (atomic_load(&lane->held) == 0) {
+        if (lane->held == 0) {
             lane->conn.is_wanted = true;
             tell_of_lane(lane, &subscription->cluster->nodes[node].control, now_ns);
             return;
@@ -126,8 +126,7 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
     if (branch->asked > 0) {
         return INT64_MAX;
     }
-    if (hot != NULL && hot->conn.state == WEIRI_CONN_UP &&
-        atomic_load(&hot->held) < WEIRI_HELD_MAX) {
+    if (hot != NULL && hot->conn.state == WEIRI_CONN_UP && hot->held < WEIRI_HELD_MAX) {
         ask(hot, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
         return INT64_MAX;
     }
@@ -158,7 +157,7 @@ static void rest(struct weiri_subscription *subscription)
         struct weiri_branch *branch = &subscription->branches[node];
         for (size_t i = 0; i < branch->lane_count; i++) {
             struct weiri_lane *lane = branch->lanes[i];
-            if (atomic_load(&lane->held) == 0 && lane->conn.is_wanted) {
+            if (lane->held == 0 && lane->conn.is_wanted) {
                 weiri_conn_close(&lane->conn);
             }
         }

@@ -35,8 +35,8 @@ struct weiri_lane {
     struct weiri_conn conn;
     struct weiri_subscription *subscription;
     struct weiri_branch *branch;
-    uint32_t control;   /* the connection of its node at its last failure */
-    atomic_size_t held; /* jobs reserved on it and not settled */
+    uint32_t control; /* the connection of its node at its last failure */
+    size_t held;      /* jobs reserved on it and not settled */
 };
 
 /* The lanes to one node, of which one at a time reserves. */
@@ -65,10 +65,12 @@ struct weiri_foreign_count {
     const char *why;
 };
 
-/* A reserved copy of a job. The cluster thread's until a consumer takes it from the stock. Then its
- * commands and claims are the thread's, and the reservation is the consumer's. */
+/* A reserved copy of a job, which is the cluster thread's. Once a consumer takes it from the stock
+ * the reservation is the consumer's, until it lets it go; it hands the copy in to have it settled.
+ */
 struct weiri_copy {
-    struct weiri_list link; /* of the subscription's copies, early or stock, or of none */
+    struct weiri_list link; /* of the subscription's copies, early or stock, the cluster's copies,
+                               or of none */
     struct weiri_list same; /* of its key's bucket: other copies of the job are there as well */
     struct weiri_lane *lane;
     uint32_t generation; /* the lane's connection that it was reserved on */
@@ -95,9 +97,8 @@ struct weiri_copy {
     bool is_due;     /* the node is to be told once it has answered the command under way */
     bool is_awaited; /* the settlement waits for the node */
     struct weiri_settlement *settlement; /* of a consumer, under way; NULL: none is */
-    /* Guarded by the cluster's mutex. */
-    bool is_sent;      /* a command is under way at the node */
-    bool is_forgotten; /* its consumer knows it no more */
+    bool is_sent;                        /* a command is under way at the node */
+    bool is_forgotten;                   /* its consumer has let it go */
 };
 
 struct weiri_subscription {
@@ -161,12 +162,11 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns, size_t *room
 /* Tells claim and node what becomes of a copy that is in no stock, and frees it; after a touch it
  * is held back again. */
 void weiri_copy_tell(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
-/* Does what a consumer asks for, once what it asked for before is answered. */
-void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
+/* Does what a consumer has handed a copy in for: its settlement; without one it is let go. */
+void weiri_copy_serve(struct weiri_copy *copy);
 /* The lane holds the copy no longer. */
 void weiri_copy_unhold(struct weiri_copy *copy);
-/* Frees a copy whose reservation is freed by others; no command of it is under way. From any
- * thread. */
+/* Frees a copy whose reservation is freed by others; no command of it is under way. */
 void weiri_copy_forget(struct weiri_copy *copy);
 /* Frees a copy that no consumer has, in a list or in none, with its reservation. */
 void weiri_copy_free(struct weiri_copy *copy);

@@ -218,7 +218,6 @@ struct weiri_settlement {
         status; /* result: WEIR_OK, WEIR_ECANCELED (effects.is_canceled), WEIR_ELEASELOST */
     /* Of settle(): called once, with no lock held, on a thread of the backend's. */
     void (*done)(struct weiri_settlement *settlement);
-    struct weiri_list link;        /* the backend's while the call lasts */
     struct weiri_settlement *next; /* in the same exchange; NULL: it is the last */
 };
 
