@@ -80,30 +80,6 @@ static int64_t lease_now(void *arg)
     return weiri_monotonic_now();
 }
 
-/* A broker without a store; on failure *ret_broker is untouched. */
-static enum weir_status make_broker(const struct weir_broker_options *options,
-                                    const struct weiri_clocks *clocks, weir_broker **ret_broker,
-                                    struct weir_error *ret_error)
-{
-    struct weiri_broker_config config;
-    enum weir_status status = normalize_options(options, &config, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    weir_broker *broker = weiri_alloc_zero(&config.allocator, 1, sizeof(*broker));
-    if (broker == NULL) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
-    config.now = clocks->wall;
-    config.now_arg = clocks->arg;
-    config.lease_now = clocks->lease;
-    memcpy(config.boot, clocks->boot, sizeof(config.boot));
-    broker->pid = getpid();
-    broker->config = config;
-    *ret_broker = broker;
-    return WEIR_OK;
-}
-
 /* The backend of a URL's scheme, of size bytes; NULL: there is none. */
 static const struct weiri_broker_ops *find_backend(const char *url, size_t size)
 {
@@ -152,18 +128,28 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
                                       const struct weiri_clocks *clocks, weir_broker **ret_broker,
                                       struct weir_error *ret_error)
 {
-    weir_broker *broker = NULL;
+    struct weiri_broker_config config;
     weiri_error_clear(ret_error);
     if (weiri_check_given("ret_broker", ret_broker, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = make_broker(options, clocks, &broker, ret_error);
-    if (broker == NULL) {
+    enum weir_status status = normalize_options(options, &config, ret_error);
+    if (status != WEIR_OK) {
         return status;
     }
+    const struct weir_allocator memory = config.allocator;
+    weir_broker *broker = weiri_alloc_zero(&memory, 1, sizeof(*broker));
+    if (broker == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    config.now = clocks->wall;
+    config.now_arg = clocks->arg;
+    config.lease_now = clocks->lease;
+    memcpy(config.boot, clocks->boot, sizeof(config.boot));
+    broker->pid = getpid();
+    broker->config = config;
     status = open_store(broker, url, ret_error);
     if (status != WEIR_OK) {
-        const struct weir_allocator memory = broker->config.allocator;
         weiri_release(&memory, broker, sizeof(*broker));
         return status;
     }

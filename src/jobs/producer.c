@@ -40,10 +40,8 @@ enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
                                     const struct weir_put_options *options,
                                     weir_producer **ret_producer, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, 0, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("ret_producer", ret_producer, ret_error);
-    }
+    enum weir_status status =
+        weiri_broker_enter_for(broker, 0, "ret_producer", ret_producer != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_name_check("tube", tube, ret_error);
     }

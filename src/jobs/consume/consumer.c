@@ -130,10 +130,8 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
 {
     struct weir_consumer_options copy = {0};
-    enum weir_status status = weiri_broker_enter(broker, WEIRI_WRITES, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_check_given("ret_consumer", ret_consumer, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, WEIRI_WRITES, "ret_consumer",
+                                                     ret_consumer != NULL, ret_error);
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);
     }
