@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
 
@@ -311,7 +310,6 @@ static enum weir_status open_cluster(const char *location, struct weiri_broker_c
     weiri_cond_init(&cluster->changed, &cluster->mutex);
     cluster->config = config;
     cluster->wake_fd = -1;
-    cluster->random = weiri_random_seed();
     weiri_list_init(&cluster->calls);
     weiri_list_init(&cluster->copies);
     weiri_list_init(&cluster->subscriptions);

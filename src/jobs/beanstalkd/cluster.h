@@ -48,7 +48,6 @@ struct weiri_cluster {
     struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* struct weiri_queries, not sent */
     struct weiri_list copies WEIRI_GUARDED_BY(mutex);        /* that consumers handed in */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */
-    uint64_t random WEIRI_GUARDED_BY(mutex);
     bool is_woken WEIRI_GUARDED_BY(mutex);
     bool is_closing WEIRI_GUARDED_BY(mutex);
 

@@ -24,9 +24,10 @@ static void choose_nodes(struct put_call *call)
 {
     struct weiri_cluster *cluster = call->cluster;
     uint64_t ranks[WEIRI_NODES_MAX];
+    uint64_t random = weiri_random_seed();
     weiri_mutex_lock(&cluster->mutex);
     for (size_t i = 0; i < cluster->options.node_count; i++) {
-        uint64_t rank = weiri_random_next(&cluster->random) >> 1;
+        uint64_t rank = weiri_random_next(&random) >> 1;
         rank |= (uint64_t)cluster->nodes[i].is_suspect << 63;
         size_t at = i;
         for (; at > 0 && ranks[at - 1] > rank; at--) {
