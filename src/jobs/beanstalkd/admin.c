@@ -134,8 +134,7 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
     struct weiri_job_stats stats;
     char ids[WEIR_JOB_ID_SIZE];
     struct weiri_claim look = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
-    if (facts->kind != WEIRI_OK_BODY ||
-        !weiri_job_stats_read(facts->body, facts->body_size, weiri_cluster_now(cluster), &stats,
+    if (!weiri_job_stats_read(facts->body, facts->body_size, weiri_cluster_now(cluster), &stats,
                               &shown.job)) {
         return 0;
     }

@@ -231,7 +231,7 @@ struct weiri_job_stats {
 };
 
 /* Reads the body of `stats-job`; fills in ret_job's state, priority, TTR, attempts, time of
- * creation and end of its reservation. False: a fact lacks. */
+ * creation and end of its reservation. False: a fact lacks, or there is no body. */
 bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
                           struct weiri_job_stats *ret_facts, struct weir_job *ret_job);
 

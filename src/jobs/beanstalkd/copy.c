@@ -259,7 +259,7 @@ static void learned(struct weiri_command *command, enum weiri_delivery delivery,
     struct weiri_copy *copy = WEIRI_CONTAINER(command, struct weiri_copy, command);
     int64_t now = weiri_cluster_now(copy->lane->subscription->cluster);
     struct weir_job *job = &copy->reservation->job;
-    if (delivery != WEIRI_ANSWERED || reply->kind != WEIRI_OK_BODY ||
+    if (delivery != WEIRI_ANSWERED ||
         !weiri_job_stats_read(reply->body, reply->body_size, now, &copy->facts, job)) {
         weiri_copy_free(copy); /* lost with its connection, or its TTR has ended */
         return;

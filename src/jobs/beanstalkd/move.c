@@ -102,8 +102,7 @@ static bool learn(struct mover *mover, struct at_hand *copy)
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->id};
     const struct weiri_query *query = ask(mover, &request, NULL);
     struct weiri_job_stats facts;
-    if (query->kind != WEIRI_OK_BODY ||
-        !weiri_job_stats_read(query->body, query->body_size, weiri_cluster_now(mover->cluster),
+    if (!weiri_job_stats_read(query->body, query->body_size, weiri_cluster_now(mover->cluster),
                               &facts, &copy->shown.job)) {
         return false;
     }

@@ -298,25 +298,20 @@ int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_n
     return next;
 }
 
-/* Ends the lanes of a subscription, and frees it. */
+/* Ends the lanes of a subscription, and frees it. A lane's commands end with it, and their copies.
+ */
 static void end(struct weiri_subscription *subscription)
 {
     const struct weir_allocator *memory = &subscription->cluster->config->allocator;
     size_t nodes = subscription->cluster->options.node_count;
-    for (size_t node = 0; node < nodes; node++) {
-        struct weiri_branch *branch = &subscription->branches[node];
-        for (size_t i = 0; i < branch->lane_count; i++) {
-            weiri_conn_fini(&branch->lanes[i]->conn);
-        }
-    }
     weiri_foreign_end(subscription);
-    /* What is left is early: everything else ended with its command. */
     while (!weiri_list_is_empty(&subscription->early)) {
         weiri_copy_free(WEIRI_CONTAINER(subscription->early.next, struct weiri_copy, link));
     }
     for (size_t node = 0; node < nodes; node++) {
         struct weiri_branch *branch = &subscription->branches[node];
         for (size_t i = 0; i < branch->lane_count; i++) {
+            weiri_conn_fini(&branch->lanes[i]->conn);
             weiri_release(memory, branch->lanes[i], sizeof(*branch->lanes[i]));
         }
     }

@@ -139,7 +139,7 @@ void weiri_subscriptions_end(struct weiri_cluster *cluster);
 void weiri_foreign_add(struct weiri_lane *lane, uint64_t number, const char *why);
 /* Buries them, and tells of them. Returns when to do so again. */
 int64_t weiri_foreign_advance(struct weiri_subscription *subscription, int64_t now_ns);
-/* Forgets them; no command is under way. */
+/* Forgets them, but one that is being buried. */
 void weiri_foreign_end(struct weiri_subscription *subscription);
 
 /* A copy was reserved on a lane. For lack of memory nothing: its TTR brings it back. */
