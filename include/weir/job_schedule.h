@@ -50,8 +50,7 @@ enum weir_job_schedule_flags {
 /** A schedule to be kept. Zero means the default of every field but those that are required.
  * Everything is borrowed during the call. */
 struct weir_job_schedule_options {
-    const char *name; /**< Required; borrowed; unique in the store; of a tube's characters
-                           (weir_tube_check()). */
+    const char *name; /**< Required; borrowed; unique in the store; as a tube's. */
     const char *tube; /**< Required; borrowed. */
     const char *cron; /**< The firings, with seconds in six fields; borrowed; NULL: interval_ns. */
     const char *zone; /**< The zone of cron where that names none; borrowed; NULL: the system's. */
@@ -69,27 +68,28 @@ struct weir_job_schedule_options {
 
 /** A schedule as it is kept. */
 struct weir_job_schedule {
-    const char *name;        /**< Its name. */
-    const char *tube;        /**< Its tube. */
-    const char *cron;        /**< "": it has a rate. */
-    const char *zone;        /**< "": the system's. */
-    const void *body;        /**< Not NULL. */
-    size_t body_size;        /**< Its bytes. */
-    int64_t interval_ns;     /**< 0: it has an expression. */
-    int64_t ttr_ns;          /**< Of its jobs. */
-    int32_t priority;        /**< Of its jobs. */
-    enum weir_missed missed; /**< What becomes of missed firings. */
-    int64_t tolerance_ns;    /**< Of WEIR_MISSED_SKIP. */
-    uint32_t catch_up_max;   /**< Of WEIR_MISSED_ALL. */
-    uint32_t flags;          /**< Of enum weir_job_schedule_flags. */
-    int64_t next_ns;         /**< The next firing; WEIR_FOREVER: there is none. */
-    int64_t last_ns;         /**< Run time of the last job that it put; 0: none yet. */
-    const char *last_id;     /**< That job, which may have ended; "": none yet. */
-    uint64_t fired;          /**< Jobs put, ever. */
-    uint64_t skipped;        /**< Firings given up, ever; at most 10,000 are counted at a time. */
-    uint32_t is_paused;      /**< 1: it puts no job. */
-    const char *problem;     /**< Why the store paused it: its expression cannot be read any more,
-                                  for its zone is gone; "": it did not. */
+    const char *name;                   /**< Its name. */
+    const char *tube;                   /**< Its tube. */
+    const char *cron;                   /**< "": it has a rate. */
+    const char *zone;                   /**< "": the system's. */
+    const void *body;                   /**< Not NULL. */
+    size_t body_size;                   /**< Its bytes. */
+    int64_t interval_ns;                /**< 0: it has an expression. */
+    int64_t ttr_ns;                     /**< Of its jobs. */
+    int32_t priority;                   /**< Of its jobs. */
+    enum weir_missed missed;            /**< What becomes of missed firings. */
+    int64_t tolerance_ns;               /**< Of WEIR_MISSED_SKIP. */
+    uint32_t catch_up_max;              /**< Of WEIR_MISSED_ALL. */
+    uint32_t flags;                     /**< Of enum weir_job_schedule_flags. */
+    int64_t next_ns;                    /**< The next firing; WEIR_FOREVER: there is none. */
+    int64_t last_ns;                    /**< Run time of the last job that it put; 0: none yet. */
+    const char *last_id;                /**< That job, which may have ended; "": none yet. */
+    int64_t last_ended_ns;              /**< When that ended or was buried; 0: it was not. */
+    enum weir_run_outcome last_outcome; /**< How: done, buried, canceled (deleted, moved away). */
+    uint64_t fired;                     /**< Jobs put, ever. */
+    uint64_t skipped;    /**< Firings given up, ever; at most 10,000 are counted at a time. */
+    uint32_t is_paused;  /**< 1: it puts no job. */
+    const char *problem; /**< Why the store paused it, as its zone is gone; "": it did not. */
 };
 
 /** Makes a schedule, or changes the one of this name whole. If cron, zone, interval_ns and

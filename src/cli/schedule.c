@@ -29,10 +29,10 @@ static const struct poptOption schedule_options[] = {
     POPT_TABLEEND,
 };
 
-static const struct table_column columns[] = {{"NAME", false, false}, {"TUBE", false, false},
-                                              {"WHEN", false, true},  {"NEXT", false, false},
-                                              {"FIRED", true, false}, {"SKIPPED", true, false},
-                                              {"LAST", false, false}, {"PROBLEM", false, true}};
+static const struct table_column columns[] = {
+    {"NAME", false, false}, {"TUBE", false, false},    {"WHEN", false, true},
+    {"NEXT", false, false}, {"FIRED", true, false},    {"SKIPPED", true, false},
+    {"LAST", false, false}, {"OUTCOME", false, false}, {"PROBLEM", false, true}};
 
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
@@ -136,9 +136,12 @@ static bool add_row(struct libscols_table *table, const struct weir_job_schedule
     write_time(schedule->next_ns, next);
     write_time(schedule->last_ns, last);
     char *when_shown = text_escape(when, strlen(when));
+    const char *outcome =
+        schedule->last_ended_ns == 0 ? "" : weir_job_outcome_name(schedule->last_outcome);
     const char *const cells[COLUMN_COUNT] = {
         schedule->name, schedule->tube, when_shown, schedule->is_paused ? "paused" : next,
-        fired,          skipped,        last,       problem};
+        fired,          skipped,        last,       outcome,
+        problem};
     bool added = problem != NULL && when_shown != NULL && table_add(table, cells, COLUMN_COUNT);
     free(when_shown);
     free(problem);

@@ -33,10 +33,10 @@ static json_t *json_of_time(int64_t ns)
     return json_string(text);
 }
 
-/* These leave out what is not known, or is not there: 0, NULL and "". */
+/* These leave out what is not known, or is not there: 0, NULL, "" and WEIR_FOREVER. */
 static json_t *with_time(json_t *object, const char *name, int64_t ns)
 {
-    return ns > 0 ? with(object, name, json_of_time(ns)) : object;
+    return ns > 0 && ns != WEIR_FOREVER ? with(object, name, json_of_time(ns)) : object;
 }
 
 static json_t *with_number(json_t *object, const char *name, int64_t number)
@@ -243,11 +243,13 @@ json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body)
         object = with(object, "cron", json_string(schedule->cron));
     }
     object = with_text(object, "zone", schedule->zone);
-    if (schedule->next_ns != WEIR_FOREVER) {
-        object = with(object, "next_at", json_of_time(schedule->next_ns));
-    }
+    object = with_time(object, "next_at", schedule->next_ns);
     object = with_time(object, "last_at", schedule->last_ns);
     object = with_text(object, "last_id", schedule->last_id);
+    object = with_time(object, "last_ended_at", schedule->last_ended_ns);
+    object = with_text(
+        object, "last_outcome",
+        schedule->last_ended_ns == 0 ? NULL : weir_job_outcome_name(schedule->last_outcome));
     return body ? with_bytes(object, "body", schedule->body, schedule->body_size) : object;
 }
 
@@ -280,10 +282,8 @@ json_t *json_of_why(const char *id, const struct weir_why *why)
                                               weir_job_state_name(why->state), "reason",
                                               reason_name(why->reason), "text", text);
     free(text);
-    if (why->start_ns > 0 && why->start_ns != WEIR_FOREVER) {
-        object = with(object, why->reason == WEIR_WHY_RESERVED ? "reserved_until" : "start_at",
-                      json_of_time(why->start_ns));
-    }
+    object = with_time(object, why->reason == WEIR_WHY_RESERVED ? "reserved_until" : "start_at",
+                       why->start_ns);
     return why->owner > 0 ? with(object, "process", json_integer((json_int_t)why->owner)) : object;
 }
 

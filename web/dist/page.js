@@ -117,7 +117,9 @@ var Wn,ve,hs,ru,bl,cs,_s,ms,gs,Or,Nr,Hr,ou,dn={},bs=[],su=/acit|ex(?:s|g|n|p|$)|
                     ${!b.overlap&&y` <span class="state">no overlap</span>`}</td>
                 <td>${b.problem?y`<span class="state buried" title=${b.problem}>stopped</span> ${b.problem}`:b.paused?y`<span class="state paused">paused</span>`:b.next_at?y`<${Pt} at=${b.next_at} now=${h} />`:"never"}</td>
                 <td>${b.last_at&&y`<a href=${Ce("job",b.last_id)}><${Pt} at=${b.last_at}
-                    now=${h} /></a>`}</td>
+                    now=${h} /></a>`} ${b.last_outcome&&y`<span
+                    class="state ${b.last_outcome==="done"?"ready":"buried"}"
+                    title=${"at "+b.last_ended_at}>${b.last_outcome}</span>`}</td>
                 <td class="number">${ce(b.fired)}</td><td class="number">${ce(b.skipped)}</td>
                 ${p&&y`<td class="actions">
                     <button aria-label=${"Run "+b.schedule+" now"}

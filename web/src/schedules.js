@@ -73,7 +73,9 @@ export function Schedules({ seconds, stats, act, ask }) {
                     : one.paused ? html`<span class="state paused">paused</span>`
                     : one.next_at ? html`<${Time} at=${one.next_at} now=${now} />` : "never"}</td>
                 <td>${one.last_at && html`<a href=${address("job", one.last_id)}><${Time} at=${one.last_at}
-                    now=${now} /></a>`}</td>
+                    now=${now} /></a>`} ${one.last_outcome && html`<span
+                    class="state ${one.last_outcome === "done" ? "ready" : "buried"}"
+                    title=${"at " + one.last_ended_at}>${one.last_outcome}</span>`}</td>
                 <td class="number">${count(one.fired)}</td><td class="number">${count(one.skipped)}</td>
                 ${mayChange && html`<td class="actions">
                     <button aria-label=${"Run " + one.schedule + " now"}

@@ -178,7 +178,6 @@ static bool may_run(enum weir_job_state state)
 
 static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects)
 {
-    tally->has_left = tally->has_left || (may_run(effects->from) && !may_run(effects->to));
     /* The row of a job that goes on after it was done is there once. */
     tally->put += effects->put && effects->done;
     tally->done += effects->put && effects->done;
@@ -217,6 +216,14 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     add_up(tally, effects);
     if (effects->tells_holder) {
         weiri_write_tell_holders(store);
+    }
+    if (may_run(effects->from) && !may_run(effects->to)) {
+        enum weir_run_outcome outcome = effects->done                    ? WEIR_RUN_DONE
+                                        : effects->to == WEIR_JOB_BURIED ? WEIR_RUN_BURIED
+                                                                         : WEIR_RUN_CANCELED;
+        tally->has_left = true;
+        weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_END,
+                      WEIRI_VALUES(row->number, outcome, now.wall_ns));
     }
     if (is_saved) {
         save(store, row, effects, now);

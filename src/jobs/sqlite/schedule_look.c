@@ -61,7 +61,9 @@ static void read_schedule(struct weiri_reading *reading, sqlite3_stmt *statement
 {
     int64_t missed = sqlite3_column_int64(statement, 2);
     int64_t last = sqlite3_column_int64(statement, 9);
-    bool is_sound = missed >= 0 && missed <= WEIR_MISSED_ALL;
+    int64_t outcome = sqlite3_column_int64(statement, 20);
+    bool is_sound =
+        missed >= 0 && missed <= WEIR_MISSED_ALL && outcome >= 0 && outcome <= WEIR_RUN_CANCELED;
     weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
     copy->last.text[0] = '\0';
     if (last != 0) {
@@ -83,6 +85,8 @@ static void read_schedule(struct weiri_reading *reading, sqlite3_stmt *statement
         .interval_ns = sqlite3_column_int64(statement, 6),
         .next_ns = sqlite3_column_int64(statement, 7),
         .last_ns = sqlite3_column_int64(statement, 8),
+        .last_outcome = (enum weir_run_outcome)outcome,
+        .last_ended_ns = sqlite3_column_int64(statement, 21),
         .fired = (uint64_t)sqlite3_column_int64(statement, 10),
         .skipped = (uint64_t)sqlite3_column_int64(statement, 11),
         .is_paused = sqlite3_column_int64(statement, 12) != 0,

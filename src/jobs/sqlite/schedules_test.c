@@ -43,6 +43,8 @@ struct seen {
     int64_t next_ns;
     int64_t last_ns;
     int64_t last_job;
+    int64_t last_ended_ns;
+    enum weir_run_outcome last_outcome;
     uint64_t fired;
     uint64_t skipped;
     uint32_t is_paused;
@@ -57,6 +59,8 @@ static int keep(const struct weir_job_schedule *schedule, void *arg)
     *seen = (struct seen){.next_ns = schedule->next_ns,
                           .last_ns = schedule->last_ns,
                           .last_job = (int64_t)strtoll(schedule->last_id, NULL, 10),
+                          .last_ended_ns = schedule->last_ended_ns,
+                          .last_outcome = schedule->last_outcome,
                           .fired = schedule->fired,
                           .skipped = schedule->skipped,
                           .is_paused = schedule->is_paused};
@@ -408,6 +412,74 @@ TEST(unreadable, "an expression that cannot be read any more pauses its schedule
     seen = see(broker, "s");
     CHECK_INT(seen.is_paused, ==, 0);
     CHECK_STRING(seen.problem, "");
+    weir_broker_close(broker);
+}
+
+static int64_t run_now(weir_broker *broker)
+{
+    struct weir_job_id id;
+    CHECK_STATUS(weir_broker_schedule_change(broker, "s", WEIR_SCHEDULE_RUN, &id, NULL), WEIR_OK);
+    return strtoll(id.text, NULL, 10);
+}
+
+static void check_outcome(weir_broker *broker, enum weir_run_outcome outcome, int64_t ended_ns)
+{
+    struct seen seen = see(broker, "s");
+    CHECK_INT(seen.last_outcome, ==, outcome);
+    CHECK_INT(seen.last_ended_ns, ==, ended_ns);
+}
+
+/* Reserves the job, and ends its run. */
+static void end_run(weir_broker *broker, int64_t number, enum weiri_job_event event)
+{
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->number, ==, number);
+    CHECK_STATUS(jobs_settle(broker, job, event, 0, "why"), WEIR_OK);
+    jobs_free_one(broker, job);
+}
+
+TEST(outcomes, "a schedule tells how its last job ended, and when")
+{
+    const enum weir_run_outcome none = (enum weir_run_outcome)0;
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    struct weir_job_schedule_options options = every("s", 1000 * MINUTE);
+    add(broker, &options);
+    check_outcome(broker, none, 0);
+    int64_t first = run_now(broker);
+    end_run(broker, first, WEIRI_JOB_RELEASE);
+    check_outcome(broker, none, 0);
+    pass(MINUTE);
+    end_run(broker, first, WEIRI_JOB_BURY);
+    int64_t now = jobs_clocks_wall(&clocks);
+    check_outcome(broker, WEIR_RUN_BURIED, now);
+    pass(MINUTE);
+    CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, NULL), WEIR_OK);
+    check_outcome(broker, WEIR_RUN_BURIED, now);
+    end_run(broker, first, WEIRI_JOB_DONE);
+    check_outcome(broker, WEIR_RUN_DONE, now + MINUTE);
+
+    /* The end of a job that is not the last one any more says nothing. */
+    int64_t second = run_now(broker);
+    check_outcome(broker, none, 0);
+    int64_t third = run_now(broker);
+    end_run(broker, second, WEIRI_JOB_DONE);
+    check_outcome(broker, none, 0);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t"); /* and is lost */
+    CHECK_INT(job->number, ==, third);
+    jobs_free_one(broker, job);
+    pass(MINUTE);
+    struct weiri_list list;
+    CHECK_INT(jobs_reserve(broker, "t", 1, 1, &list).reserved_count, ==, 0);
+    check_outcome(broker, WEIR_RUN_BURIED, now + 2 * MINUTE);
+
+    int64_t fourth = run_now(broker);
+    char text[24];
+    const char *id = text;
+    (void)snprintf(text, sizeof(text), "%lld", (long long)fourth);
+    CHECK_INT(jobs_remove(broker, &id, 1), ==, 1);
+    check_outcome(broker, WEIR_RUN_CANCELED, now + 2 * MINUTE);
+    add(broker, &options);
+    check_outcome(broker, WEIR_RUN_CANCELED, now + 2 * MINUTE);
     weir_broker_close(broker);
 }
 

@@ -34,9 +34,9 @@
  * workers: from 2 on the job is a suspect, and stands in an index of its own while it is ready.
  *
  * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
- * (statements.h). The job of a schedule is that of its last firing. A worker is a process that
- * reserves jobs, with the process that guards its programs (worker.h). The number of one is never
- * given to another, whose life would be taken for its own.
+ * (statements.h). The job of a schedule is that of its last firing, and so are outcome and time of
+ * its end. A worker is a process that reserves jobs, with the process that guards its programs
+ * (worker.h). The number of one is never given to another, whose life would be taken for its own.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 #define WORDS WEIRI_WORD_FIELDS(COLUMN) WEIRI_PUT_FIELDS(COLUMN)
@@ -89,8 +89,10 @@ static const struct {
      "first INTEGER NOT NULL, priority INTEGER NOT NULL, ttr INTEGER NOT NULL, "
      "missed INTEGER NOT NULL, tolerance INTEGER NOT NULL, catch_up INTEGER NOT NULL, "
      "flags INTEGER NOT NULL, next INTEGER NOT NULL, paused" ZERO ", last" ZERO ", job" ZERO
-     ", fired" ZERO ", skipped" ZERO ", problem TEXT NOT NULL DEFAULT '', "
+     ", outcome" ZERO ", ended" ZERO ", fired" ZERO ", skipped" ZERO
+     ", problem TEXT NOT NULL DEFAULT '', "
      "checksum INTEGER NOT NULL, body BLOB NOT NULL) STRICT"},
+    {"schedules_job", "CREATE INDEX schedules_job ON schedules(job)"},
     {"schedules_next", "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
     {"workers", "CREATE TABLE workers(id INTEGER PRIMARY KEY AUTOINCREMENT, pid INTEGER NOT NULL, "
                 "started INTEGER NOT NULL, guard INTEGER NOT NULL, guard_started INTEGER NOT NULL, "

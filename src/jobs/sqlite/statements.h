@@ -307,7 +307,10 @@ enum weiri_column {
                     "AND tube = ?1 ORDER BY next LIMIT 1")                                         \
     X(NOTE_FIRINGS,                                                                                \
       "UPDATE schedules SET next = ?2, fired = fired + ?3, skipped = skipped + ?4, last = "        \
-      "iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job) WHERE id = ?1")                           \
+      "iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job), outcome = iif(?3 > 0, 0, outcome), "     \
+      "ended = iif(?3 > 0, 0, ended) WHERE id = ?1")                                               \
+    X(NOTE_END, "UPDATE schedules INDEXED BY schedules_job SET outcome = ?2, ended = ?3 "          \
+                "WHERE job = ?1")                                                                  \
     X(SCHEDULE_BODY, "SELECT checksum, body FROM schedules WHERE id = ?1")                         \
     X(PAUSE_SCHEDULE, "UPDATE schedules SET paused = 1, problem = ?2 WHERE id = ?1")               \
     X(RESUME_SCHEDULE, "UPDATE schedules SET paused = 0, problem = '', next = ?2, "                \
@@ -316,8 +319,8 @@ enum weiri_column {
     X(SHOW_SCHEDULE,                                                                               \
       "SELECT s.priority, s.ttr, s.missed, s.tolerance, s.catch_up, s.flags, s.interval, "         \
       "s.next, s.last, s.job, s.fired, s.skipped, s.paused, s.checksum, s.name, t.name, "          \
-      "s.cron, s.zone, s.problem, s.body FROM schedules s JOIN tubes t ON t.id = s.tube "          \
-      "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1")                                                \
+      "s.cron, s.zone, s.problem, s.body, s.outcome, s.ended FROM schedules s JOIN tubes t ON "    \
+      "t.id = s.tube WHERE s.name >= ?1 ORDER BY s.name LIMIT 1")                                  \
     X(REFILE, "UPDATE jobs SET tube = ?2 WHERE id = ?1")                                           \
     X(REFILE_KEY, "UPDATE OR REPLACE keys INDEXED BY keys_job SET tube = ?2 WHERE job = ?1")       \
     /* Whether the tube has the job's key, or its put_id. */                                       \

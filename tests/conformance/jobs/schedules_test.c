@@ -179,6 +179,8 @@ TEST_BROKERS(pauses,
     CHECK_STRING(see(&place).last_id, fired == 0 ? see(&place).last_id : id.text);
     place_consume(&place, &runs, 1, 1, 0);
     CHECK_INT(runs.count, ==, 1);
+    CHECK_INT(see(&place).schedule.last_outcome, ==, WEIR_RUN_DONE);
+    CHECK_INT(see(&place).schedule.last_ended_ns, >=, runs.run[0].began_ns);
     CHECK_STATUS(
         weir_broker_schedule_change(place.broker, place.more[0], WEIR_SCHEDULE_RESUME, NULL, NULL),
         WEIR_OK);
