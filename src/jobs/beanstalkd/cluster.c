@@ -29,17 +29,9 @@ void weiri_cluster_wake_locked(struct weiri_cluster *cluster)
 
 bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn)
 {
-    size_t needed = FIRST_POLLS + cluster->conn_count + 1;
-    if (needed > cluster->poll_capacity) {
-        struct pollfd *polls = weiri_resize(&cluster->config->allocator, cluster->polls,
-                                            cluster->poll_capacity, needed * 2, sizeof(*polls));
-        if (polls == NULL) {
-            return false;
-        }
-        cluster->polls = polls;
-        cluster->poll_capacity = needed * 2;
+    if (weiri_array_add(&cluster->polls, &cluster->config->allocator) == NULL) {
+        return false;
     }
-    cluster->conn_count++;
     weiri_list_insert_before(&cluster->conns, &conn->link);
     return true;
 }
@@ -159,7 +151,7 @@ static int64_t advance_conns(struct weiri_cluster *cluster, int64_t now_ns)
 /* Every connection has a place, in the order of the list; poll() skips those below zero. */
 static void fill_polls(struct weiri_cluster *cluster)
 {
-    struct pollfd *one = cluster->polls;
+    struct pollfd *one = cluster->polls.items;
     *one = (struct pollfd){.fd = cluster->wake_fd, .events = POLLIN};
     cluster->claim_polls =
         cluster->claims == NULL ? 0 : weiri_claims_polls(cluster->claims, one + 1);
@@ -176,7 +168,7 @@ static void fill_polls(struct weiri_cluster *cluster)
 static void serve_polls(struct weiri_cluster *cluster)
 {
     int64_t now = weiri_monotonic_now();
-    const struct pollfd *one = cluster->polls;
+    const struct pollfd *one = cluster->polls.items;
     if (one->revents != 0) {
         eventfd_t drained;
         (void)eventfd_read(cluster->wake_fd, &drained);
@@ -207,8 +199,8 @@ void weiri_cluster_poll(struct weiri_cluster *cluster, int64_t now_ns, int64_t n
 {
     int64_t next = weiri_time_earlier(next_ns, advance_conns(cluster, now_ns));
     fill_polls(cluster);
-    nfds_t count = 1 + cluster->claim_polls + cluster->conn_count;
-    if (poll(cluster->polls, count, poll_timeout(now_ns, next)) > 0) {
+    nfds_t count = cluster->polls.count - FIRST_POLLS + 1 + cluster->claim_polls;
+    if (poll(cluster->polls.items, count, poll_timeout(now_ns, next)) > 0) {
         serve_polls(cluster);
     }
 }
@@ -241,7 +233,7 @@ static void release(struct weiri_cluster *cluster)
     weiri_claims_close(cluster->claims);
     weiri_keys_wipe(&cluster->keys);
     weiri_release(&memory, cluster->nodes, count * sizeof(*cluster->nodes));
-    weiri_release(&memory, cluster->polls, cluster->poll_capacity * sizeof(*cluster->polls));
+    weiri_array_free(&cluster->polls, &memory);
     weiri_release(&memory, cluster->options.block, cluster->options.block_size);
     weiri_cond_fini(&cluster->changed);
     weiri_mutex_fini(&cluster->mutex);
@@ -255,6 +247,11 @@ static enum weir_status init_nodes(struct weiri_cluster *cluster)
     cluster->nodes = weiri_alloc_zero(&cluster->config->allocator, count, sizeof(*cluster->nodes));
     if (cluster->nodes == NULL) {
         return WEIR_ENOMEM;
+    }
+    for (size_t i = 0; i < FIRST_POLLS; i++) {
+        if (weiri_array_add(&cluster->polls, &cluster->config->allocator) == NULL) {
+            return WEIR_ENOMEM;
+        }
     }
     for (size_t i = 0; i < count; i++) {
         const struct weiri_conn_config config = {.allocator = &cluster->config->allocator,
@@ -310,6 +307,7 @@ static enum weir_status open_cluster(const char *location, struct weiri_broker_c
     weiri_cond_init(&cluster->changed, &cluster->mutex);
     cluster->config = config;
     cluster->wake_fd = -1;
+    cluster->polls.item_size = sizeof(struct pollfd);
     weiri_list_init(&cluster->calls);
     weiri_list_init(&cluster->copies);
     weiri_list_init(&cluster->subscriptions);

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include "base/array.h"
 #include "base/park.h"
 #include "base/sync.h"
 #include "base/time.h"
@@ -53,14 +54,13 @@ struct weiri_cluster {
 
     /* The cluster thread's. */
     struct weiri_list conns;
-    size_t conn_count;
     struct weiri_list running;                /* calls that wait for answers */
     struct weiri_list buckets[WEIRI_BUCKETS]; /* the copies of all tubes, by their keys: a claim
                                                  names no tube */
     uint64_t claim_token;                     /* the last */
-    size_t leaving;       /* copies whose end is decided, and not answered by their nodes */
-    struct pollfd *polls; /* the wake-up's, Redis', one for each connection */
-    size_t poll_capacity;
+    size_t leaving; /* copies whose end is decided, and not answered by their nodes */
+    struct weiri_array
+        polls;          /* struct pollfd: the wake-up's, Redis' at most, one for each connection */
     size_t claim_polls; /* those of Redis */
     char buffer[65536];
 };
