@@ -96,20 +96,6 @@ static bool delete_copy(struct mover *mover, const struct at_hand *copy)
     return ask(mover, &request, NULL)->kind == WEIRI_DELETED;
 }
 
-/* Learns the facts of a reserved copy. False: its node did not answer, or it is gone. */
-static bool learn(struct mover *mover, struct at_hand *copy)
-{
-    const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->id};
-    const struct weiri_query *query = ask(mover, &request, NULL);
-    struct weiri_job_stats facts;
-    if (!weiri_job_stats_read(query->body, query->body_size, weiri_cluster_now(mover->cluster),
-                              &facts, &copy->shown.job)) {
-        return false;
-    }
-    copy->priority = facts.priority;
-    return true;
-}
-
 static enum weir_status leave(struct mover *mover, const struct at_hand *copy, const char *why)
 {
     if (why != NULL) {
@@ -164,12 +150,17 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
 static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
                                   struct weir_error *ret_error)
 {
+    const struct weiri_request stats = {.verb = WEIRI_STATS_JOB, .id = copy->id};
+    struct weiri_job_stats facts = {.priority = WEIRI_PRIORITY_OFFSET};
     mover->move->counts.found++;
     const char *why_bad =
         weiri_shown_read(mover->cluster, mover->cluster->options.nodes[mover->node].text,
                          mover->move->tube, copy->id, copy->body, copy->body_size, &copy->shown);
-    copy->priority = WEIRI_PRIORITY_OFFSET;
-    if (!learn(mover, copy)) {
+    const struct weiri_query *query = ask(mover, &stats, NULL);
+    bool is_told = weiri_job_stats_read(
+        query->body, query->body_size, weiri_cluster_now(mover->cluster), &facts, &copy->shown.job);
+    copy->priority = facts.priority;
+    if (!is_told) {
         return leave(mover, copy, "its node did not tell its facts");
     }
     if (why_bad != NULL) {

@@ -18,40 +18,35 @@ static const char *why_away(const struct weiri_query *query)
     return query->kind != 0 ? weiri_reply_name(query->kind) : query->why;
 }
 
-/* Reads what a node tells. node's texts are in the query. */
-static void read_answer(const struct weiri_query *query, struct weir_node *node)
-{
-    const struct weiri_node_facts *facts = &query->facts;
-    uint64_t oldest = weiri_query_number(query, "binlog-oldest-index");
-    uint64_t current = weiri_query_number(query, "binlog-current-index");
-    uint64_t uptime = weiri_query_number(query, "uptime");
-    node->state = facts->is_draining ? WEIR_NODE_DRAINING : WEIR_NODE_UP;
-    node->version = facts->version;
-    node->uptime_ns = WEIR_SECONDS(uptime > UINT32_MAX ? UINT32_MAX : uptime);
-    node->job_size_max = facts->max_job_size;
-    node->has_binlog = facts->has_binlog;
-    node->connections = (uint32_t)weiri_query_number(query, "current-connections");
-    node->binlog_files = current > 0 && oldest > 0 && oldest <= current ? current - oldest + 1 : 0;
-    node->binlog_records = facts->records;
-    node->delayed = weiri_query_number(query, "current-jobs-delayed");
-    node->ready = weiri_query_number(query, "current-jobs-ready");
-    node->reserved = weiri_query_number(query, "current-jobs-reserved");
-    node->buried = weiri_query_number(query, "current-jobs-buried");
-}
-
+/* Tells of a node, with its answer to `stats` or without. */
 static int tell_node(const struct weiri_query *query, int64_t start_ns, weir_node_fn *fn, void *arg)
 {
+    const struct weiri_node_facts *facts = &query->facts;
     struct weir_node node = {.name = weiri_query_name(query),
                              .kind = WEIR_NODE_BEANSTALKD,
                              .state = WEIR_NODE_AWAY,
                              .why = "",
                              .version = ""};
-    if (query->kind == WEIRI_OK_BODY) {
-        node.answer_ns = query->answered_ns - start_ns;
-        read_answer(query, &node);
-    } else {
+    if (query->kind != WEIRI_OK_BODY) {
         node.why = why_away(query);
+        return fn(&node, arg);
     }
+    uint64_t oldest = weiri_query_number(query, "binlog-oldest-index");
+    uint64_t current = weiri_query_number(query, "binlog-current-index");
+    uint64_t uptime = weiri_query_number(query, "uptime");
+    node.state = facts->is_draining ? WEIR_NODE_DRAINING : WEIR_NODE_UP;
+    node.answer_ns = query->answered_ns - start_ns;
+    node.version = facts->version;
+    node.uptime_ns = WEIR_SECONDS(uptime > UINT32_MAX ? UINT32_MAX : uptime);
+    node.job_size_max = facts->max_job_size;
+    node.has_binlog = facts->has_binlog;
+    node.connections = (uint32_t)weiri_query_number(query, "current-connections");
+    node.binlog_files = current > 0 && oldest > 0 && oldest <= current ? current - oldest + 1 : 0;
+    node.binlog_records = facts->records;
+    node.delayed = weiri_query_number(query, "current-jobs-delayed");
+    node.ready = weiri_query_number(query, "current-jobs-ready");
+    node.reserved = weiri_query_number(query, "current-jobs-reserved");
+    node.buried = weiri_query_number(query, "current-jobs-buried");
     return fn(&node, arg);
 }
 
