@@ -34,9 +34,10 @@ static enum weir_status refuse(const struct reader *reader, const char *at, size
                                const char *expected)
 {
     int shown = size < 60 ? (int)size : 60;
-    return weiri_fail(reader->ret_error, WEIR_EINVAL,
-                      "\"%.*s\" at offset %zu of the broker URL: expected %s", shown, at,
-                      sizeof("beanstalk:") - 1 + (size_t)(at - reader->url), expected);
+    (void)weiri_fail(reader->ret_error, WEIR_EINVAL,
+                     "\"%.*s\" at offset %zu of the broker URL: expected %s", shown, at,
+                     sizeof("beanstalk:") - 1 + (size_t)(at - reader->url), expected);
+    return WEIR_EINVAL;
 }
 
 /* Ends a piece at the first of the bytes. Returns what follows it; NULL: it was the last. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/panic.h"
 #include "base/time.h"
 
 static const struct {
@@ -48,6 +49,7 @@ void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *reques
 static void answer(struct weiri_copy *copy, enum weir_status status)
 {
     struct weiri_settlement *settlement = copy->settlement;
+    WEIRI_ASSERT(settlement != NULL);
     copy->settlement = NULL;
     settlement->status = status;
     settlement->done(settlement);
