@@ -74,7 +74,8 @@ static bool has_several(const struct weiri_list *requests)
 }
 
 /* Runs a request again on a full disk. After a checkpoint the log is written from its start, where
- * it has space already. If that is not enough, a request that puts nothing may use the reserve. */
+ * it has space already. If that is not enough, a request that puts nothing may use the reserve, and
+ * what the log has, into which the file may have to grow. */
 static enum weir_status transact_when_full(struct weiri_store *store, struct weiri_list *alone,
                                            struct weir_error *ret_error)
 {
@@ -89,7 +90,8 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
             weiri_lock_file_release_reserve(&store->lock_file);
             store->promote_max = promote_max < PROMOTE_FULL ? promote_max : PROMOTE_FULL;
         }
-        weiri_write_checkpoint(store, SQLITE_CHECKPOINT_PASSIVE);
+        weiri_write_checkpoint(store,
+                               i == 0 ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE);
         if (!weiri_write_has_failed(store)) {
             status = transact(store, alone, ret_error);
         }
