@@ -282,7 +282,7 @@ struct weir_repair_counts {
                            are buried, the second unless a worker has them, or they are ended.
                            And those with a number out of bounds (attempts, TTR and the like), which
                            becomes 0 or its default: they go on. */
-    uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */
+    uint64_t orphans; /**< Bodies and attempts without a job, which were deleted. */
 };
 
 /** Makes a store sound, as far as its jobs can be read: makes all indexes and counts anew, deletes

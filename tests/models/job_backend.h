@@ -135,11 +135,12 @@ static inline struct weiri_job_row stored_load_holder(struct backend *backend, i
     return row;
 }
 
+/* key: of a put that adds the row, or 0. */
 static inline void write_key(struct backend *backend, const struct weiri_job_row *row, int key,
-                             enum weiri_key_effect effect)
+                             const struct weiri_effects *effects)
 {
     struct stored_key *own = key_of_job(backend, row->number);
-    if (effect == WEIRI_KEY_TAKE) {
+    if (key != 0) {
         struct stored_key *there = key_in_tube(backend, (int)row->tube, key);
         CHECK(there == NULL || there->is_ended); /* never two jobs with one key */
         struct stored_key *free_one = backend->keys;
@@ -148,13 +149,11 @@ static inline void write_key(struct backend *backend, const struct weiri_job_row
         }
         *(there == NULL ? free_one : there) =
             (struct stored_key){key, (int)row->tube, row->number, false, row->key};
-    } else if (effect == WEIRI_KEY_FREE) {
+    } else if (effects->frees_key) {
         CHECK(own != NULL);
-        own->key = 0;
-    } else if (effect == WEIRI_KEY_THROTTLED) {
-        CHECK(own != NULL);
-        own->is_ended = true;
-    } else if (effect == WEIRI_KEY_AGAIN) {
+        own->is_ended = own->stored.until_ns > backend->now.wall_ns;
+        own->key = own->is_ended ? own->key : 0;
+    } else if (effects->runs_again) {
         CHECK(own != NULL);
         own->stored = row->key;
     } else if (own != NULL && own->tube != row->tube) {
@@ -237,8 +236,8 @@ static inline int64_t stored_write(struct backend *backend, struct stored_job *j
     int from = (int)job->row.tube;
     write_totals(backend, from, (int)row->tube, write == WEIRI_DELETE, effects);
     write_wakes(backend, &backend->tubes[row->tube], effects);
-    write_key(backend, row, put == NULL ? 0 : put->key, effects->key);
-    if (effects->key != WEIRI_KEY_AGAIN) {
+    write_key(backend, row, is_new ? put->key : 0, effects);
+    if (!effects->runs_again) {
         write_row(job, row, effects, is_new);
     }
     if (is_new || effects->writes_put) {

@@ -14,8 +14,8 @@ static void note_put(const struct weiri_effects *effects, enum weiri_write write
 {
     world.seen[REFUSED] += effects->status == WEIR_EBUSY;
     world.seen[UNCHANGED] += write == WEIRI_NOTHING && effects->status == WEIR_OK;
-    world.seen[RENEWED] += write == WEIRI_UPDATE && effects->key == WEIRI_KEY_AS_IS;
-    world.seen[FOLLOWED] += effects->key == WEIRI_KEY_AGAIN;
+    world.seen[RENEWED] += write == WEIRI_UPDATE && !effects->runs_again;
+    world.seen[FOLLOWED] += effects->runs_again;
     world.seen[THROTTLED] += write == WEIRI_NOTHING && put->mode == WEIR_DUPLICATE_THROTTLE;
 }
 

@@ -26,6 +26,9 @@
 /* A job shows it as its identity, and a move makes it of that. Else as those of WORD_FIELDS. */
 #define WEIRI_PUT_FIELDS(X) X(put_id, UNIQUE, WEIR_PUT_ID_SIZE_MAX, WEIR_CAN_PUT_ID)
 
+/* The texts of a row that a put during a run has of its own. */
+#define WEIRI_ROW_FIELDS(X) WEIRI_WORD_FIELDS(X) WEIRI_PUT_FIELDS(X)
+
 #define WEIRI_NUMBER_FIELDS(X)                                                                     \
     X(priority, NUMBER, 0, WEIRI_EVERY)                                                            \
     X(ttr_ns, SPAN, WEIRI_TTR_MIN_NS, WEIRI_EVERY)                                                 \

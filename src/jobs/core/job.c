@@ -36,8 +36,7 @@ void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struc
 
 /* Notes what an event made of a row that was in a state. */
 static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state before,
-                             const struct weiri_job_step *step, struct weiri_now now,
-                             struct weiri_effects *effects)
+                             const struct weiri_job_step *step, struct weiri_effects *effects)
 {
     const struct weiri_job_facts *facts = &row->facts;
     bool has_ended = facts->state == WEIRI_JOB_GONE || facts->state >= WEIR_JOB_BURIED;
@@ -48,9 +47,7 @@ static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state befo
         effects->wakes_at_ns = facts->state == WEIR_JOB_DELAYED ? facts->run_at_ns : 0;
         effects->lease_ends_ns = facts->state == WEIR_JOB_RESERVED ? facts->lease_ns : 0;
     }
-    if (has_ended && row->key.is_there) {
-        effects->key = row->key.until_ns > now.wall_ns ? WEIRI_KEY_THROTTLED : WEIRI_KEY_FREE;
-    }
+    effects->frees_key = has_ended && row->key.is_there;
     return facts->state != WEIRI_JOB_GONE ? WEIRI_UPDATE : WEIRI_DELETE;
 }
 
@@ -66,7 +63,7 @@ enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_j
         return WEIRI_NOTHING;
     }
     effects->forgets_attempts = step->event == WEIRI_JOB_RENEW && attempts > 0;
-    return note(row, before, step, now, effects);
+    return note(row, before, step, effects);
 }
 
 /* What an end becomes by the verdict on the reservation. Success is success, whatever was asked. To
@@ -108,7 +105,7 @@ static enum weiri_write end_run(struct weiri_job_row *row, struct weiri_job_step
     if (has_put && write != WEIRI_NOTHING) {
         effects->takes_again = true;
 #define TAKE(name, kind, limit, feature) row->name = key->name;
-        WEIRI_ROW_TEXTS(TAKE)
+        WEIRI_ROW_FIELDS(TAKE)
 #undef TAKE
     }
     return write;

@@ -19,16 +19,13 @@ struct weiri_now {
     int64_t lease_ns;
 };
 
-/* The texts of a row that a put during a run has of its own. */
-#define WEIRI_ROW_TEXTS(X) WEIRI_WORD_FIELDS(X) WEIRI_PUT_FIELDS(X)
-
-/* The key of a row's job. A throttled one outlives its job. */
+/* The key of a row's job. */
 struct weiri_job_key {
     bool is_there;
-    int64_t until_ns;    /* it is not free before, though its job has ended; 0: no throttle */
+    int64_t until_ns;    /* of a put: one that throttles does nothing before; 0: no throttle */
     uint64_t again;      /* the token of the run that another is to follow; 0: none */
     int64_t again_at_ns; /* from then on, with these words */
-    WEIRI_ROW_TEXTS(WEIRI_TEXT_MEMBER)
+    WEIRI_ROW_FIELDS(WEIRI_TEXT_MEMBER)
 };
 
 /* A job as it is stored, with its key. */
@@ -43,8 +40,8 @@ struct weiri_job_row {
     int64_t owner;
     int64_t worker; /* the back end's: more of that process; 0: not known */
     /* Borrowed. */
-    const char *reason;                /* NULL: not loaded */
-    WEIRI_ROW_TEXTS(WEIRI_TEXT_MEMBER) /* NULL: none, or not loaded */
+    const char *reason;                 /* NULL: not loaded */
+    WEIRI_ROW_FIELDS(WEIRI_TEXT_MEMBER) /* NULL: none, or not loaded */
     struct weiri_job_key key;
 };
 
@@ -71,16 +68,6 @@ enum weiri_write {
     WEIRI_DELETE
 };
 
-/* What is to be done with the row's key. */
-enum weiri_key_effect {
-    WEIRI_KEY_AS_IS,
-    WEIRI_KEY_TAKE,      /* it is the row's from now on, with row->key.until_ns */
-    WEIRI_KEY_FREE,      /* deleted */
-    WEIRI_KEY_THROTTLED, /* kept without its job, until its time */
-    WEIRI_KEY_AGAIN      /* again and again_at_ns of row->key are written, with writes_put its words
-                            as well, and nothing else of the row */
-};
-
 /* What else follows a decision, which sets all of it. */
 struct weiri_effects {
     enum weir_status status; /* other than WEIR_OK: WEIRI_NOTHING */
@@ -94,7 +81,6 @@ struct weiri_effects {
     bool failed; /* its run ended without success, and was not given back */
     bool retried;
     bool expired; /* its run was lost */
-    enum weiri_key_effect key;
     /* Who waits for jobs looks again: now; at a time of the wall clock, and of that of leases, or
      * before; 0: neither. */
     bool wakes;
@@ -102,9 +88,12 @@ struct weiri_effects {
     int64_t lease_ends_ns;
 
     bool is_started;       /* started, owner, worker and progress are those of a new run */
+    bool runs_again;       /* again and again_at_ns of row->key are written, with writes_put its
+                              words as well, and nothing else of the row */
     bool takes_again;      /* the words are those of the put during the run */
+    bool frees_key;        /* the row has none any more */
     bool writes_put;       /* body, what is told beside it, words, priority and TTR are those
-                              of the put, and its identity is a new one; with WEIRI_KEY_AGAIN
+                              of the put, and its identity is a new one; with runs_again
                               those of the row, priority and TTR stay */
     bool forgets_attempts; /* those of a job that goes on, as a new one, are deleted */
     bool is_canceled;      /* of an end, or a renewal: it had a verdict; of a cancel: its run is to

@@ -69,25 +69,17 @@ TEST(done, "a job that is done goes, with its key, unless it is kept")
     CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
     CHECK_INT(effects.from, ==, WEIR_JOB_RESERVED);
     CHECK_INT(effects.to, ==, WEIRI_JOB_GONE);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
+    CHECK(!effects.frees_key);
     CHECK(effects.done && !effects.put && !effects.forgets_attempts && !effects.wakes);
     CHECK_INT(effects.kept.outcome, ==, 0);
     row = keyed(false);
     CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
-    row = keyed(false);
-    row.key.until_ns = WALL + 1;
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_THROTTLED);
-    row = keyed(false);
-    row.key.until_ns = WALL; /* it has passed, by the wall clock */
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+    CHECK(effects.frees_key);
     row = keyed(false);
     CHECK_INT(settle(&row, WEIRI_JOB_DONE, &archiving, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.to, ==, WEIR_JOB_ENDED);
     CHECK_INT(row.facts.lease_ns, ==, WALL); /* the time of its end */
-    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+    CHECK(effects.frees_key);
     CHECK_INT(effects.kept.outcome, ==, WEIR_RUN_DONE);
     CHECK_STRING(effects.reason, "");
 }
@@ -103,7 +95,7 @@ TEST(put_during, "a put during the run has the job run once more, as it asked")
     CHECK_STRING(row.group, "new");
     CHECK_STRING(effects.reason, "");
     CHECK_INT(effects.wakes_at_ns, ==, WALL + 30);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
+    CHECK(!effects.frees_key);
     CHECK(effects.done && effects.put && effects.takes_again && effects.forgets_attempts);
     CHECK_INT(effects.kept.outcome, ==, 0);
 
@@ -147,14 +139,14 @@ TEST(failed, "a job that failed comes back or is buried, which frees its key; hi
     CHECK_INT(settle(&row, WEIRI_JOB_RELEASE, &plain, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.to, ==, WEIR_JOB_DELAYED);
     CHECK_INT(effects.wakes_at_ns, ==, LATER);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
+    CHECK(!effects.frees_key);
     CHECK_INT(effects.kept.outcome, ==, WEIR_RUN_RETRY);
     CHECK_STRING(effects.reason, "it failed");
     CHECK(effects.retried && !effects.takes_again && !effects.done);
     row = keyed(false);
     CHECK_INT(settle(&row, WEIRI_JOB_BURY, &plain, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.to, ==, WEIR_JOB_BURIED);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+    CHECK(effects.frees_key);
     CHECK_INT(effects.kept.outcome, ==, WEIR_RUN_BURIED);
     CHECK(!effects.wakes && effects.wakes_at_ns == 0 && effects.burial == WEIR_OK);
 }
@@ -233,7 +225,7 @@ TEST(expired, "a lease that has passed brings the job back, or buries it after i
     row = keyed(false);
     CHECK_INT(weiri_decide_expire(&row, 3, false, &plain, now, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.to, ==, WEIR_JOB_BURIED);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+    CHECK(effects.frees_key);
     CHECK_STATUS(effects.burial, WEIR_ELEASELOST);
     CHECK(effects.expired && !effects.wakes);
     row = keyed(false);
@@ -306,7 +298,7 @@ TEST(changed, "an operator's event where the state has it; a reserved job is bus
         CHECK_INT(effects.from, ==, rows[i].write == WEIRI_NOTHING ? 0 : rows[i].state);
         CHECK_INT(effects.wakes, ==, rows[i].to == WEIR_JOB_READY);
         bool is_freed = rows[i].write == WEIRI_DELETE || rows[i].to == WEIR_JOB_BURIED;
-        CHECK_INT(effects.key, ==, is_freed ? WEIRI_KEY_FREE : WEIRI_KEY_AS_IS);
+        CHECK_INT(effects.frees_key, ==, is_freed);
     }
 }
 

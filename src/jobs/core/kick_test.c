@@ -58,7 +58,7 @@ TEST(slots,
         CHECK(effects.from == rows[i].from && effects.to == rows[i].to);
         CHECK(effects.wakes == (rows[i].to == WEIR_JOB_READY));
         CHECK_INT(effects.wakes_at_ns, ==, rows[i].to == WEIR_JOB_DELAYED ? rows[i].run_at_ns : 0);
-        CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
+        CHECK(!effects.frees_key);
         CHECK(effects.reason == NULL && !effects.forgets_attempts);
     }
     struct weiri_job_row row = row_in(WEIR_JOB_DELAYED);

@@ -40,7 +40,7 @@ TEST(reserved, "a picked job is reserved, and started by the wall clock")
     CHECK_INT(row.worker, ==, 3);
     CHECK_INT(row.facts.attempts_max, ==, ATTEMPTS_MAX);
     CHECK_INT(row.progress, ==, -1);
-    CHECK(effects.is_started && effects.key == WEIRI_KEY_AS_IS && effects.reason == NULL);
+    CHECK(effects.is_started && !effects.frees_key && effects.reason == NULL);
 }
 
 TEST(full, "a job of a full group stays as it is, unless it is late or damaged")
@@ -60,7 +60,7 @@ TEST(full, "a job of a full group stays as it is, unless it is late or damaged")
     CHECK_STATUS(effects.burial, WEIR_ECORRUPT);
     CHECK_STRING(effects.reason, weiri_damage_reason);
     CHECK_INT(effects.to, ==, WEIR_JOB_BURIED);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+    CHECK(effects.frees_key);
     CHECK(!effects.is_late && !effects.is_started);
 }
 
@@ -96,7 +96,7 @@ TEST(late, "a job that was never reserved is late behind the limit, and buried o
         CHECK_INT(effects.is_started, ==, !rows[i].is_late);
         if (rows[i].is_late) {
             CHECK_STRING(effects.reason, "late by 20 s: the limit of its tube is 19 s");
-            CHECK_INT(effects.key, ==, WEIRI_KEY_FREE);
+            CHECK(effects.frees_key);
         }
     }
 }

@@ -72,7 +72,7 @@ static void take_put(struct weiri_job_row *row, const struct weiri_put *put,
     row->priority = put->priority;
     row->reason = "";
 #define TAKE(name, kind, limit, feature) row->name = put->name;
-    WEIRI_ROW_TEXTS(TAKE)
+    WEIRI_ROW_FIELDS(TAKE)
 #undef TAKE
     effects->writes_put = true;
     effects->reason = row->reason;
@@ -94,7 +94,6 @@ static enum weiri_write insert(struct weiri_job_row *row, const struct weiri_put
     take_put(row, put, effects);
     effects->to = row->facts.state;
     effects->put = true;
-    effects->key = put->key != NULL ? WEIRI_KEY_TAKE : WEIRI_KEY_AS_IS;
     effects->wakes = is_ready;
     effects->wakes_at_ns = is_ready ? 0 : run_at_ns;
     return WEIRI_INSERT;
@@ -113,12 +112,12 @@ static enum weiri_write run_again(struct weiri_job_row *row, const struct weiri_
     bool is_kept = is_there && put->on_duplicate == WEIR_DUPLICATE_KEEP;
     key->again = row->facts.token;
     key->again_at_ns = is_earlier ? key->again_at_ns : run_at_ns;
-    effects->key = WEIRI_KEY_AGAIN;
+    effects->runs_again = true;
     if (is_kept) {
         return WEIRI_UPDATE;
     }
 #define TAKE(name, kind, limit, feature) key->name = put->name;
-    WEIRI_ROW_TEXTS(TAKE)
+    WEIRI_ROW_FIELDS(TAKE)
 #undef TAKE
     effects->writes_put = true;
     return WEIRI_UPDATE;

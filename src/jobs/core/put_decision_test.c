@@ -59,7 +59,6 @@ TEST(key_free, "a put whose key is free is a new job in each mode, and has the k
         CHECK_INT(row.created_ns, ==, WALL);
         CHECK_INT(row.progress, ==, -1);
         CHECK_INT(row.key.until_ns, ==, mode == WEIR_DUPLICATE_THROTTLE ? WALL + 1000 : 0);
-        CHECK_INT(effects.key, ==, WEIRI_KEY_TAKE);
         CHECK_INT(effects.from, ==, WEIRI_JOB_GONE);
         CHECK_INT(effects.to, ==, WEIR_JOB_DELAYED);
         CHECK(effects.put && effects.writes_put && !effects.wakes);
@@ -76,7 +75,7 @@ TEST(at_once, "a put at once is ready, and not before the last one of the tube")
     CHECK_INT(weiri_decide_put(&row, &put, WALL, &behind, now, &effects), ==, WEIRI_INSERT);
     CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
     CHECK_INT(row.facts.run_at_ns, ==, WALL + 40);
-    CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
+    CHECK(!effects.frees_key);
     CHECK(effects.wakes && effects.wakes_at_ns == 0);
     /* A time that was asked for stays, also one in the past. */
     put.run_at_ns = WALL - 9;
@@ -125,7 +124,7 @@ TEST(at_once_after,
         struct weiri_effects effects;
         put.run_at_ns = 0;
         CHECK_INT(weiri_decide_put(&row, &put, WALL - 3, &behind, now, &effects), ==, WEIRI_UPDATE);
-        CHECK_INT(effects.key, ==, WEIRI_KEY_AGAIN);
+        CHECK(effects.runs_again);
         CHECK_INT(weiri_decide_settle(&row, &done, &fresh, now, &effects), ==, WEIRI_UPDATE);
         CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
         CHECK_INT(row.facts.run_at_ns, ==, WALL);
@@ -229,7 +228,7 @@ TEST(renewed, "replace and debounce make a job that waits the new one")
         CHECK_INT(effects.from, ==, i < 2 ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
         CHECK_INT(effects.to, ==, WEIR_JOB_DELAYED);
         CHECK_INT(effects.wakes_at_ns, ==, WALL + 70);
-        CHECK_INT(effects.key, ==, WEIRI_KEY_AS_IS);
+        CHECK(!effects.frees_key);
         CHECK(effects.writes_put && effects.forgets_attempts && !effects.put);
     }
 }
@@ -255,7 +254,7 @@ TEST(kept_again, "to keep a job that a verdict ends has it follow itself; what i
         CHECK_INT(row.key.again_at_ns, ==, rows[i].at_ns);
         CHECK_STRING(row.key.group, rows[i].before_ns == 0 ? "new" : "first");
         CHECK(effects.writes_put == (rows[i].before_ns == 0));
-        CHECK_INT(effects.key, ==, WEIRI_KEY_AGAIN);
+        CHECK(effects.runs_again);
     }
 }
 
@@ -284,7 +283,7 @@ TEST(run_again,
         CHECK_INT(row.facts.ttr_ns, ==, TTR); /* that which its holder was told */
         CHECK_INT(row.priority, ==, 1);
         CHECK_INT(row.facts.state, ==, WEIR_JOB_RESERVED);
-        CHECK_INT(effects.key, ==, WEIRI_KEY_AGAIN);
+        CHECK(effects.runs_again);
         CHECK_INT(effects.from, ==, effects.to);
         CHECK(effects.writes_put && !effects.put && !effects.wakes && !effects.forgets_attempts);
     }

@@ -120,9 +120,7 @@ TEST(every_end, "whoever ends the reservation applies its verdict, and the key g
                           : verdict == RETRY && state == WEIR_JOB_READY && ends[i] == WEIRI_JOB_BURY
                               ? WALL
                               : WALL - 50);
-                CHECK_INT(effects.key, ==,
-                          state == GONE || state == WEIR_JOB_BURIED ? WEIRI_KEY_FREE
-                                                                    : WEIRI_KEY_AS_IS);
+                CHECK_INT(effects.frees_key, ==, state == GONE || state == WEIR_JOB_BURIED);
                 CHECK(effects.wakes == (state == WEIR_JOB_READY));
                 CHECK_STATUS(effects.status, WEIR_OK);
             }
@@ -147,7 +145,7 @@ TEST(put_during,
                           is_return    ? ATTEMPTS - 1
                           : is_retried ? ATTEMPTS
                                        : 0);
-                CHECK(effects.takes_again && effects.key == WEIRI_KEY_AS_IS);
+                CHECK(effects.takes_again && !effects.frees_key);
                 CHECK(effects.forgets_attempts == (!is_retried && !is_return));
                 CHECK((effects.kept.outcome != 0) == is_retried);
                 if (v != RETRY) {
@@ -286,7 +284,7 @@ TEST(waiting, "a job that waits ends at once, with its key; a retry needs a run"
             CHECK_STATUS(effects.status, v == RETRY ? WEIR_ESTATE : WEIR_OK);
             CHECK(!effects.is_canceled && !effects.tells_holder);
             CHECK_INT(row.facts.verdict, ==, 0);
-            CHECK_INT(effects.key, ==, v == RETRY ? WEIRI_KEY_AS_IS : WEIRI_KEY_FREE);
+            CHECK_INT(effects.frees_key, ==, v != RETRY);
             CHECK(!effects.forgets_attempts);
         }
     }

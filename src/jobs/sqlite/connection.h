@@ -97,10 +97,10 @@ struct weiri_value weiri_value(struct weiri_value value);
 #define WEIRI_VALUES_14(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_13(__VA_ARGS__)
 #define WEIRI_VALUES_15(value, ...) WEIRI_VALUES_1(value), WEIRI_VALUES_14(__VA_ARGS__)
 
-/* Behind other values the words and the put_id of a row, or of its key. */
-#define WEIRI_WORDS_OF_ROW WEIRI_WORD_FIELDS(WEIRI_WORD_OF_ROW) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_ROW)
+/* Behind other values the words and the put_id of a row, or of a put during its run. */
+#define WEIRI_WORDS_OF_ROW WEIRI_ROW_FIELDS(WEIRI_WORD_OF_ROW)
 #define WEIRI_WORD_OF_ROW(name, kind, limit, feature) , row->name
-#define WEIRI_WORDS_OF_KEY WEIRI_WORD_FIELDS(WEIRI_WORD_OF_KEY) WEIRI_PUT_FIELDS(WEIRI_WORD_OF_KEY)
+#define WEIRI_WORDS_OF_KEY WEIRI_ROW_FIELDS(WEIRI_WORD_OF_KEY)
 #define WEIRI_WORD_OF_KEY(name, kind, limit, feature) , row->key.name
 
 /* Statements. What fails first sticks to the connection, as its code: from then on statements do

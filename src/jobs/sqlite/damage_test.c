@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Damaged indexes: the jobs go on, and it is said. */
+#define _GNU_SOURCE /* memmem */
 #include "jobs/sqlite/store.h"
 
 #include <fcntl.h>
@@ -49,19 +50,26 @@ static void run(sqlite3 *db, const char *sql)
     CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
 }
 
-/* Overwrites an object's first page. */
-static void damage_page(const char *name, unsigned char byte)
+/* Changes an object's first page: a bit of a text in it, or where there is none, all bytes. */
+static void damage_page(const char *name, const char *text, unsigned char byte)
 {
     char sql[100];
     unsigned char page[4096];
     (void)snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", name);
     sqlite3 *db = open_file();
-    int64_t number = query_file(db, sql);
+    off_t offset = (off_t)(query_file(db, sql) - 1) * 4096;
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    memset(page, byte, sizeof(page));
-    int fd = open("jobs.db", O_WRONLY | O_CLOEXEC);
+    int fd = open("jobs.db", O_RDWR | O_CLOEXEC);
     CHECK(fd >= 0);
-    CHECK_INT(pwrite(fd, page, sizeof(page), (off_t)(number - 1) * 4096), ==, 4096);
+    CHECK_INT(pread(fd, page, sizeof(page), offset), ==, 4096);
+    if (text == NULL) {
+        memset(page, byte, sizeof(page));
+    } else {
+        unsigned char *found = memmem(page, sizeof(page), text, strlen(text));
+        CHECK(found != NULL);
+        found[strlen(text) - 1] ^= byte;
+    }
+    CHECK_INT(pwrite(fd, page, sizeof(page), offset), ==, 4096);
     (void)close(fd);
 }
 
@@ -146,7 +154,7 @@ static void damage_each(unsigned char byte)
 {
     for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
         make_store();
-        damage_page(indexes[i], byte);
+        damage_page(indexes[i], NULL, byte);
         expect_repair();
     }
 }
@@ -206,7 +214,7 @@ TEST(repaired, "a repair whose first try met damaged indexes succeeds, and says 
 {
     for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
         make_store();
-        damage_page(indexes[i], 0xa5);
+        damage_page(indexes[i], NULL, 0xa5);
         weir_broker *broker;
         struct weir_repair_counts found;
         struct weir_error error = {.text = "untouched"};
@@ -262,6 +270,48 @@ static bool is_sound(void)
     return is;
 }
 
+TEST(shared_key,
+     "where a flipped bit gave two jobs one key, the indexes are made anew all the same: "
+     "the later job has no key, and says so")
+{
+    for (int is_repaired = 0; is_repaired < 2; is_repaired++) {
+        struct messages messages = {0, 0};
+        struct weir_broker_options options = {.log = note_message, .log_arg = &messages};
+        struct weir_put_options keyed = {.key = "key a"};
+        const char *last = "2";
+        weir_broker *broker;
+        CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+        (void)jobs_put(broker, "t", "x", &keyed);
+        keyed.key = "key c";
+        (void)jobs_put(broker, "t", "x", &keyed);
+        CHECK_INT(jobs_put(broker, "t", "x", NULL), ==, 3);
+        weir_broker_close(broker);
+        damage_page("jobs", "key c", 'a' ^ 'c');
+        CHECK(!is_sound());
+        CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+        if (is_repaired) {
+            struct weir_repair_counts counts;
+            CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_OK);
+            CHECK_INT(counts.damaged, ==, 1);
+        } else {
+            CHECK_INT(jobs_remove(broker, &last, 1), ==, 1); /* its key is not in the index */
+        }
+        CHECK_INT(messages.repairs, ==, 1 - is_repaired);
+        char reason[WEIR_REASON_SIZE] = "";
+        CHECK_STATUS(weir_broker_peek_id(broker, "2", keep_reason, reason, NULL),
+                     is_repaired ? WEIR_OK : WEIR_ENOTFOUND);
+        CHECK_STRING(reason, is_repaired ? "2: its row was damaged: another job has its key" : "");
+        CHECK_INT(jobs_put(broker, "t", "x", &keyed), ==, 4);
+        keyed.key = "key a";
+        CHECK_STATUS(
+            weir_broker_put(broker, "t", &(struct weir_body){"x", 1, NULL}, 1, &keyed, NULL, NULL),
+            WEIR_EBUSY);
+        weir_broker_close(broker);
+        CHECK(is_sound());
+        CHECK_INT(unlink("jobs.db") | unlink("jobs.db.lock"), ==, 0);
+    }
+}
+
 TEST(misnamed, "no row is deleted of a job that an index says has ended, and that has not; the "
                "indexes are made anew")
 {
@@ -298,7 +348,7 @@ TEST(table,
      "a consumer says that the jobs themselves are damaged, and how to save them; it goes on")
 {
     make_store();
-    damage_page("jobs", 0);
+    damage_page("jobs", NULL, 0);
     struct scene scene;
     memset(&scene, 0, sizeof(scene));
     weiri_mutex_init(&scene.mutex);

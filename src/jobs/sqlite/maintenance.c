@@ -36,11 +36,10 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
 
 /* --- repair --- */
 
-/* Deletes what belongs to no job. A throttled key outlives its job: its job is negative. */
+/* Deletes what belongs to no job. */
 static const char *const orphans[] = {
     "DELETE FROM bodies WHERE id NOT IN (SELECT id FROM jobs WHERE body IS NULL)",
     "DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs)",
-    "DELETE FROM keys WHERE job > 0 AND job NOT IN (SELECT id FROM jobs)",
 };
 
 struct rebuilding {

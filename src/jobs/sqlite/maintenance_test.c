@@ -83,12 +83,11 @@ TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted")
     struct weiri_reservation *job = jobs_reserve_one(broker, "t"); /* 1 */
     run("UPDATE jobs SET body = x'00' WHERE id IN (1, 2, 4); "
         "INSERT INTO bodies(id, body) VALUES(77, x'00'); "
-        "INSERT INTO keys(tube, key, job, until, again, again_at) VALUES(1, 'k', 88, 0, 0, 0), "
-        "(1, 'l', -88, 0, 0, 0)");
+        "INSERT INTO throttles(tube, key, job, until) VALUES(1, 'l', 88, 0)");
     struct weir_repair_counts counts = repair(broker);
     CHECK_INT(counts.jobs, ==, 4);
     CHECK_INT(counts.damaged, ==, 3);
-    CHECK_INT(counts.orphans, ==, 2);
+    CHECK_INT(counts.orphans, ==, 1);
     CHECK_COUNTS(broker, "t", 0, 1, 1, 2);
     char reason[WEIR_REASON_SIZE + 10] = "";
     CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),

@@ -17,7 +17,7 @@ enum {
     CUT_JOBS = 100
 };
 
-/* Loads the job that has or had the put's key, with the key. */
+/* Loads the job that has the put's key; or only the number of one whose put throttles it still. */
 static void load_older(struct weiri_store *store, const struct weiri_put *put,
                        struct weiri_job_row *row)
 {
@@ -27,23 +27,26 @@ static void load_older(struct weiri_store *store, const struct weiri_put *put,
                          &statement)) {
         return;
     }
-    int64_t job = sqlite3_column_int64(statement, 0);
+    row->number = sqlite3_column_int64(statement, 0);
     row->key.until_ns = sqlite3_column_int64(statement, 1);
-    row->number = job < 0 ? -job : job;
     weiri_sql_leave(statement);
-    if (job > 0 && !weiri_row_load(store, job, row)) {
+    if (row->key.until_ns == 0 &&
+        !(weiri_row_load(store, row->number, row) && row->facts.state < WEIR_JOB_BURIED)) {
         weiri_sql_fail(writer, SQLITE_CORRUPT); /* a key without its job */
     }
 }
 
-/* Each key whose time has passed is deleted once. A put adds one and deletes more, but not so many
- * that others could not write for long. */
-static void take_key(struct weiri_store *store, const char *key, const struct weiri_job_row *row,
+/* Each throttle whose time has passed is deleted once. A put adds one and deletes more, but not so
+ * many that others could not write for long. */
+static void throttle(struct weiri_store *store, const char *key, const struct weiri_job_row *row,
                      struct weiri_now now)
 {
-    weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, WEIRI_VALUES(now.wall_ns));
-    weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_KEY,
-                  WEIRI_VALUES(row->tube, key, row->number, row->key.until_ns));
+    weiri_sql_run(&store->writer, WEIRI_SQL_END_THROTTLES,
+                  WEIRI_VALUES(row->tube, key, now.wall_ns));
+    if (row->key.until_ns != 0) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_THROTTLE,
+                      WEIRI_VALUES(row->tube, key, row->number, row->key.until_ns));
+    }
 }
 
 /* Looks for a job that has the put_id of the body at hand. */
@@ -97,14 +100,14 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
         weiri_decide_put(&row, put, run_at_ns, &record, request->now, &effects);
     request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
-        weiri_row_add(store, &row, &body);
+        weiri_row_add(store, &row, put->key, &body);
     }
     weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
     if (effects.writes_put && write == WEIRI_UPDATE) {
         weiri_row_renew_body(store, row.number, &body);
     }
-    if (effects.key == WEIRI_KEY_TAKE) {
-        take_key(store, put->key, &row, request->now);
+    if (write == WEIRI_INSERT && put->key != NULL) {
+        throttle(store, put->key, &row, request->now);
     }
     *ret_number = row.number;
 }

@@ -10,21 +10,26 @@
  * pages are left unused. */
 static const char forget[] = "PRAGMA writable_schema = ON; "
                              "DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL "
-                             "AND tbl_name IN ('jobs', 'bodies', 'keys', 'schedules'); "
+                             "AND tbl_name IN ('jobs', 'bodies', 'throttles', 'schedules'); "
                              "PRAGMA writable_schema = RESET";
 
 /* No index has a job whose state is none, so nobody would find it again. One with an outcome has
- * ended, and does not run again; others are buried. A buried job has no key; one that is throttled
- * stays, without its job. */
+ * ended, and does not run again; others are buried. Neither has a key. */
 static const char bury[] =
-    "UPDATE keys SET job = -job "
-    "WHERE job IN (SELECT id FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN "); "
     "UPDATE jobs NOT INDEXED SET state = iif(" WEIRI_HAS_OUTCOME ", "
     "iif(outcome = 1 AND (body IS NOT NULL OR id IN (SELECT id FROM bodies)), 5, 6), 4), "
     "outcome = iif(" WEIRI_HAS_OUTCOME ", outcome, NULL), "
     "lease = iif(" WEIRI_HAS_OUTCOME ", lease, 0), verdict = NULL, "
-    "reason = 'its row was damaged: ' || " WEIRI_STATE_TEXT " "
+    "key = NULL, reason = 'its row was damaged: ' || " WEIRI_STATE_TEXT " "
     "WHERE " WEIRI_STATE_UNKNOWN;
+
+/* A key of two jobs, one of which was damaged, would make their index fail. Which one was, nothing
+ * tells: the first one has it. */
+static const char share[] =
+    "UPDATE jobs NOT INDEXED SET key = NULL, reason = 'its row was damaged: another job has its "
+    "key' WHERE key IS NOT NULL AND id NOT IN (SELECT min(id) FROM jobs NOT INDEXED WHERE key IS "
+    "NOT NULL "
+    "GROUP BY tube, key)";
 
 /* What weiri_row_read() refuses besides becomes 0, which is "not known", or the default. A run goes
  * on, and can be settled: a sign that flipped in a token is put back. */
@@ -44,31 +49,36 @@ static const char number[] =
     "UPDATE jobs NOT INDEXED SET id = (SELECT max(id) FROM jobs WHERE id < 1 << 62) + 1 WHERE id = "
     "(SELECT max(id) FROM jobs) AND id >= 1 << 62; "
     "UPDATE meta SET floor = max(floor, (SELECT coalesce(max(id), 0) FROM (SELECT id FROM jobs "
-    "UNION ALL SELECT id FROM bodies UNION ALL SELECT abs(job) FROM keys UNION ALL SELECT job FROM "
+    "UNION ALL SELECT id FROM bodies UNION ALL SELECT job FROM throttles UNION ALL SELECT job FROM "
     "attempts UNION ALL SELECT job FROM schedules) WHERE id < 1 << 62))";
 
-static void make_anew(struct weiri_connection *connection)
+/* Returns how many rows it changed for that. */
+static uint64_t make_anew(struct weiri_connection *connection)
 {
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     weiri_sql_exec(connection, forget);
+    weiri_sql_exec(connection, share);
+    uint64_t changes = (uint64_t)sqlite3_changes(connection->db);
     weiri_schema_make_indexes(connection);
     if (connection->code != SQLITE_OK) {
         (void)sqlite3_exec(connection->db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
     }
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return changes;
 }
 
 void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_damaged,
                                  uint64_t *ret_damaged)
 {
+    *ret_damaged = 0;
     if (is_damaged) {
-        make_anew(connection);
+        *ret_damaged = make_anew(connection);
     } else {
         weiri_sql_exec(connection, "REINDEX");
     }
     weiri_sql_exec(connection, number);
     weiri_sql_exec(connection, bury);
-    *ret_damaged = (uint64_t)sqlite3_changes(connection->db);
+    *ret_damaged += (uint64_t)sqlite3_changes(connection->db);
     weiri_sql_exec(connection, mend);
     *ret_damaged += (uint64_t)sqlite3_changes(connection->db);
 }

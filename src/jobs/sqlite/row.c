@@ -58,7 +58,6 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
         .progress = IS_THERE(progress) ? (int)INTEGER(progress) : -1,
         .worker = INTEGER(worker),
         .key = {.is_there = IS_THERE(key),
-                .until_ns = INTEGER(until),
                 .again = (uint64_t)INTEGER(again),
                 .again_at_ns = INTEGER(again_at)},
     };
@@ -103,14 +102,14 @@ static void add_apart(struct weiri_store *store, int64_t number, const struct we
     }
 }
 
-void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row,
+void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row, const char *key,
                    const struct weiri_new_body *body)
 {
     weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
                   WEIRI_VALUES(row->tube, (int64_t)row->facts.state, row->priority,
                                row->facts.run_at_ns, row->facts.ttr_ns, row->created_ns,
-                               body->checksum, is_apart(body), body->body,
-                               body->told WEIRI_WORDS_OF_ROW));
+                               body->checksum, is_apart(body), body->body, body->told,
+                               key WEIRI_WORDS_OF_ROW));
     row->number = sqlite3_last_insert_rowid(store->writer.db);
     /* A bit that flipped in an id would leave none for others. */
     weiri_sql_fail(&store->writer, row->number >> 62 != 0 ? SQLITE_CORRUPT : SQLITE_OK);
@@ -138,22 +137,9 @@ static void save(struct weiri_store *store, const struct weiri_job_row *row,
                                weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1),
                                row->started_ns, row->progress, facts->verdict, facts->attempts_max,
                                row->worker, facts->lost, effects->writes_put ? now.wall_ns : 0));
-    if (effects->writes_put && effects->key != WEIRI_KEY_AGAIN) {
+    if (effects->writes_put && !effects->runs_again) {
         weiri_sql_run(&store->writer, WEIRI_SQL_RENEW,
                       WEIRI_VALUES(row->number, row->priority, facts->ttr_ns WEIRI_WORDS_OF_ROW));
-    }
-}
-
-/* Of a put during the run, which the row's key has. */
-static void save_again(struct weiri_store *store, const struct weiri_job_row *row, bool writes_put)
-{
-    if (writes_put) {
-        weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
-                      WEIRI_VALUES(row->number, (int64_t)row->key.again,
-                                   row->key.again_at_ns WEIRI_WORDS_OF_KEY));
-    } else {
-        weiri_sql_run(&store->writer, WEIRI_SQL_AGAIN_AT,
-                      WEIRI_VALUES(row->number, row->key.again_at_ns));
     }
 }
 
@@ -197,8 +183,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_effects *effects, struct weiri_now now)
 {
     bool is_ended = write == WEIRI_DELETE;
-    bool is_again = effects->key == WEIRI_KEY_AGAIN;
-    bool is_saved = write == WEIRI_UPDATE && (!is_again || effects->writes_put);
+    bool is_saved = write == WEIRI_UPDATE && (!effects->runs_again || effects->writes_put);
     const struct {
         bool is_needed;
         enum weiri_sql which;
@@ -206,8 +191,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         {is_ended, WEIRI_SQL_DELETE_BODY},
         {effects->takes_again, WEIRI_SQL_TAKE_AGAIN},
         {effects->forgets_attempts, WEIRI_SQL_DELETE_ATTEMPTS},
-        {effects->key == WEIRI_KEY_FREE, WEIRI_SQL_DELETE_KEY},
-        {effects->key == WEIRI_KEY_THROTTLED, WEIRI_SQL_KEEP_KEY},
+        {effects->frees_key, WEIRI_SQL_FREE_KEY},
     };
     if (write == WEIRI_NOTHING) {
         return;
@@ -228,8 +212,10 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     if (is_saved) {
         save(store, row, effects, now);
     }
-    if (is_again) {
-        save_again(store, row, effects->writes_put);
+    if (effects->runs_again) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN,
+                      WEIRI_VALUES(row->number, (int64_t)row->key.again, row->key.again_at_ns,
+                                   effects->writes_put WEIRI_WORDS_OF_KEY));
     }
     if (is_ended) {
         weiri_sql_run(
@@ -277,10 +263,8 @@ void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struc
     if (write == WEIRI_NOTHING) {
         return;
     }
+    weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_THROTTLE, WEIRI_VALUES(row->number, tube));
     weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
-    if (row->key.is_there) {
-        weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, WEIRI_VALUES(row->number, tube));
-    }
     turn_to(store, from, old);
     turn_to(store, to, tube);
     from->put++;

@@ -7,7 +7,7 @@
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/store.h"
 
-/* Jobs inside a transaction: a row is read with its key, jobs/core/job.h decides what becomes of
+/* Jobs inside a transaction: a row is read, jobs/core/job.h decides what becomes of
  * it, and it is written back with what follows, while what its tube's totals gain is added up. What
  * fails sticks to the connection (connection.h). */
 
@@ -53,15 +53,15 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
 /* Whether there is such a job. */
 bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row);
 
-/* Writes a row that was made for a put, and gives it its number. */
-void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row,
+/* Writes a row that was made for a put, with the put's key or NULL, and gives it its number. */
+void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row, const char *key,
                    const struct weiri_new_body *body);
 
 /* Gives a job another body. */
 void weiri_row_renew_body(struct weiri_store *store, int64_t number,
                           const struct weiri_new_body *body);
 
-/* Does what was decided about a row; of a put all but the body, and the key that it takes. */
+/* Does what was decided about a row; of a put all but the body, and the throttle of its key. */
 void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_job_row *row, enum weiri_write write,
                      const struct weiri_effects *effects, struct weiri_now now);

@@ -26,12 +26,14 @@
  * jobs with ids up to older were there before that. Its store is a random number of the store, with
  * which the jobs that it gives to other stores are told apart; its identity is one that its backups
  * have too, for identities (statements.h); ids that were given are not above its floor, or rows
- * have them. A job is renewed when a put by its key gives it another body or another run. The
- * fields of a key's row are those of a put during the run. What a body has beside it is in told
- * (body.h). A job's owner, started, progress (NULL: none told), attempts_max (0: not known) and
- * worker (NULL: not known) are those of its last reservation. Its verdict is of the reservation
- * that there is: NULL in all other states. lost weighs the runs in a row that were lost with their
- * workers: from 2 on the job is a suspect, and stands in an index of its own while it is ready.
+ * have them. A job is renewed when a put by its key gives it another body or another run. A job
+ * that waits or runs may have a key, others have none. Columns named next_ are those of a put
+ * during the run, the token of which is again. A throttle is a put's, whatever becomes of its job.
+ * What a body has beside it is in told (body.h). A job's owner, started, progress (NULL: none
+ * told), attempts_max (0: not known) and worker (NULL: not known) are those of its last
+ * reservation. Its verdict is of the reservation that there is: NULL in all other states. lost
+ * weighs the runs in a row that were lost with their workers: from 2 on the job is a suspect, and
+ * stands in an index of its own while it is ready.
  *
  * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
  * (statements.h). The job of a schedule is that of its last firing, and so are outcome and time of
@@ -39,8 +41,8 @@
  * (worker.h). The number of one is never given to another, whose life would be taken for its own.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
-#define WORDS WEIRI_WORD_FIELDS(COLUMN) WEIRI_PUT_FIELDS(COLUMN)
 #define COLUMN(name, kind, limit, feature) ", \"" #name "\" TEXT"
+#define NEXT_COLUMN(name, kind, limit, feature) ", next_" #name " TEXT"
 #define NUMBERS WEIRI_JOB_PUT(NUMBER) WEIRI_JOB_RUNS(NUMBER) WEIRI_JOB_LAST(OPTIONAL)
 #define NUMBER(name) ", " #name " INTEGER NOT NULL"
 #define OPTIONAL(name) ", " #name " INTEGER"
@@ -54,12 +56,15 @@ static const struct {
      ", failed" ZERO ", retried" ZERO ", expired" ZERO ", burials" ZERO ", late_buried" ZERO
      ", late_dropped" ZERO ", paused_until" ZERO ", archive" ZERO ", archive_count" ZERO
      ", late_after" ZERO ", late" ZERO ", group_limit" ZERO ") STRICT"},
-    {"jobs",
-     "CREATE TABLE jobs(id INTEGER PRIMARY KEY, state INTEGER NOT NULL" NUMBERS
-     ", renewed INTEGER" WORDS ", reason TEXT NOT NULL, checksum INTEGER NOT NULL, told BLOB, "
-     "body BLOB, outcome INTEGER) STRICT"},
+    {"jobs", "CREATE TABLE jobs(id INTEGER PRIMARY KEY, state INTEGER NOT NULL" NUMBERS
+             ", renewed INTEGER, key TEXT" WEIRI_ROW_FIELDS(COLUMN) WEIRI_ROW_FIELDS(
+                 NEXT_COLUMN) ", reason TEXT NOT NULL, checksum INTEGER NOT NULL, told BLOB, "
+                              "body BLOB, outcome INTEGER) STRICT"},
     {"bodies", "CREATE TABLE bodies(id INTEGER PRIMARY KEY, told BLOB, body BLOB NOT NULL) STRICT"},
     {"jobs_put_id", "CREATE INDEX jobs_put_id ON jobs(put_id, tube) WHERE put_id IS NOT NULL"},
+    {"jobs_next_put_id", "CREATE INDEX jobs_next_put_id ON jobs(next_put_id, tube) "
+                         "WHERE next_put_id IS NOT NULL"},
+    {"jobs_key", "CREATE UNIQUE INDEX jobs_key ON jobs(tube, key) WHERE key IS NOT NULL"},
     {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, state, run_at) WHERE state = 1"},
     {"jobs_ready",
      "CREATE INDEX jobs_ready ON jobs(tube, state, priority, run_at) WHERE state = 2"},
@@ -77,12 +82,10 @@ static const struct {
      "owner INTEGER NOT NULL, status INTEGER NOT NULL, exit INTEGER NOT NULL, "
      "signal INTEGER NOT NULL, reason TEXT NOT NULL, tail TEXT NOT NULL, PRIMARY KEY(job, slot)"
      ") WITHOUT ROWID, STRICT"},
-    {"keys", "CREATE TABLE keys(tube INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, "
-             "until INTEGER NOT NULL, again INTEGER NOT NULL, again_at INTEGER NOT NULL" WORDS
-             ", PRIMARY KEY(tube, key)) WITHOUT ROWID, STRICT"},
-    {"keys_job", "CREATE INDEX keys_job ON keys(job)"},
-    {"keys_put_id", "CREATE INDEX keys_put_id ON keys(put_id) WHERE put_id IS NOT NULL"},
-    {"keys_ended", "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
+    {"throttles", "CREATE TABLE throttles(job INTEGER PRIMARY KEY, tube INTEGER NOT NULL, "
+                  "key TEXT NOT NULL, until INTEGER NOT NULL) STRICT"},
+    {"throttles_key", "CREATE INDEX throttles_key ON throttles(tube, key, until)"},
+    {"throttles_until", "CREATE INDEX throttles_until ON throttles(until)"},
     {"schedules",
      "CREATE TABLE schedules(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
      "cron TEXT NOT NULL, zone TEXT NOT NULL, tube INTEGER NOT NULL, interval INTEGER NOT NULL, "
@@ -135,7 +138,7 @@ int weiri_schema_new_stamp(void)
 void weiri_schema_make_indexes(struct weiri_connection *connection)
 {
     for (int i = 0; i < OBJECT_COUNT; i++) {
-        if (strncmp(objects[i].sql, "CREATE INDEX", strlen("CREATE INDEX")) == 0) {
+        if (strncmp(objects[i].sql, "CREATE TABLE", strlen("CREATE TABLE")) != 0) {
             weiri_sql_exec(connection, objects[i].sql);
         }
     }

@@ -51,10 +51,11 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING COVERING INDEX jobs_reserved (tube=? AND state=?)"},
         {WEIRI_SQL_ADD_ATTEMPT, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_ATTEMPTS, "SEARCH attempts USING PRIMARY KEY (job=?)"},
-        {WEIRI_SQL_FIND_KEY, "SEARCH keys USING PRIMARY KEY (tube=? AND key=?)"},
-        {WEIRI_SQL_RUN_AGAIN, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
-        {WEIRI_SQL_KEEP_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
-        {WEIRI_SQL_DELETE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
+        {WEIRI_SQL_REFILE_THROTTLE, "SEARCH throttles USING INTEGER PRIMARY KEY (rowid=?)\nSCALAR "
+                                    "SUBQUERY 1\nSEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_FREE_KEY, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_RUN_AGAIN, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_TAKE_AGAIN, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RENEW, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RENEW_BODY, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DUE_SCHEDULE, "SEARCH schedules USING INDEX schedules_next (tube=? AND next<?)"},
@@ -70,7 +71,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_PAGE_BURIED,
          "SEARCH jobs USING INDEX jobs_buried (tube=? AND state=? AND rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_REFILE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_END_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PEEK_ARCHIVED,
          "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"},
@@ -101,7 +101,7 @@ static void expect_steps(enum weiri_sql which, const char *const *steps, size_t 
     weir_broker_close(broker);
 }
 
-TEST(plan_of_rows, "jobs are read in the order of one index, each with its key by another")
+TEST(plan_of_rows, "jobs are read in the order of one index")
 {
     static const struct plan_row rows[] = {
         {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND state=? AND run_at<?)"},
@@ -111,21 +111,19 @@ TEST(plan_of_rows, "jobs are read in the order of one index, each with its key b
         {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *const steps[] = {
-            rows[i].plan, "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN",
-            "CORRELATED SCALAR SUBQUERY 1", "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)"};
-        expect_steps(rows[i].which, steps, 4);
+        const char *const steps[] = {rows[i].plan, "CORRELATED SCALAR SUBQUERY 1",
+                                     "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)"};
+        expect_steps(rows[i].which, steps, 3);
     }
 }
 
-TEST(plan_of_pick, "the next job is the first of one index, its key the one of another, its body "
-                   "the one that may be apart; of its tube only the groups of reserved jobs are "
+TEST(plan_of_pick, "the next job is the first of one index, its body the one that may be apart; of "
+                   "its tube only the groups of reserved jobs are "
                    "counted, and the store's name is read once")
 {
     const char *steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=? AND state=?)",
                            "LIST SUBQUERY 3",
                            "SEARCH jobs USING INDEX jobs_group (tube=? AND group>?)",
-                           "SEARCH keys USING INDEX keys_job (job=?) LEFT-JOIN",
                            "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
                            "CORRELATED SCALAR SUBQUERY 1",
                            "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)",
@@ -178,12 +176,29 @@ TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sort
     expect_steps(WEIRI_SQL_ATTEMPTS, steps, 2);
 }
 
-TEST(plan_of_ended_keys, "the keys whose time has passed are found in one index, by time")
+TEST(plan_of_keys, "a key and its throttle are found in one index each, the throttles whose time "
+                   "has passed in one by time")
 {
-    static const char *const steps[] = {"SEARCH keys USING COVERING INDEX keys_job (job=?)",
-                                        "LIST SUBQUERY 1",
-                                        "SEARCH keys USING INDEX keys_ended (until<?)"};
-    expect_steps(WEIRI_SQL_DELETE_KEYS, steps, 3);
+    static const char *const find[] = {
+        "COMPOUND QUERY",
+        "LEFT-MOST SUBQUERY",
+        "SEARCH jobs USING COVERING INDEX jobs_key (tube=? AND key=?)",
+        "UNION ALL",
+        "CO-ROUTINE (subquery-2)",
+        "SEARCH throttles USING COVERING INDEX throttles_key (tube=? AND key=?)",
+        "SCAN (subquery-2)"};
+    expect_steps(WEIRI_SQL_FIND_KEY, find, sizeof(find) / sizeof(find[0]));
+    static const char *const end[] = {
+        "SEARCH throttles USING INTEGER PRIMARY KEY (rowid=?)",
+        "LIST SUBQUERY 3",
+        "COMPOUND QUERY",
+        "LEFT-MOST SUBQUERY",
+        "SEARCH throttles USING COVERING INDEX throttles_key (tube=? AND key=?)",
+        "UNION ALL",
+        "CO-ROUTINE (subquery-2)",
+        "SEARCH throttles USING COVERING INDEX throttles_until (until<?)",
+        "SCAN (subquery-2)"};
+    expect_steps(WEIRI_SQL_END_THROTTLES, end, sizeof(end) / sizeof(end[0]));
 }
 
 TEST(plan_of_an_identity,
@@ -198,35 +213,32 @@ TEST(plan_of_an_identity,
 
 TEST(plan_of_put_ids, "the job of a put_id is found in two indexes, or by its number")
 {
-    static const char *const steps[] = {"COMPOUND QUERY",
-                                        "LEFT-MOST SUBQUERY",
-                                        "SEARCH jobs USING INDEX jobs_put_id (put_id=? AND tube=?)",
-                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "CORRELATED SCALAR SUBQUERY 1",
-                                        "SEARCH keys USING INDEX keys_job (job=?)",
-                                        "UNION ALL",
-                                        "SEARCH keys USING INDEX keys_put_id (put_id=? AND tube=?)",
-                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "UNION ALL",
-                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "SCALAR SUBQUERY 4",
-                                        "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
+    static const char *const steps[] = {
+        "COMPOUND QUERY",
+        "LEFT-MOST SUBQUERY",
+        "SEARCH jobs USING INDEX jobs_put_id (put_id=? AND tube=?)",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "UNION ALL",
+        "SEARCH jobs USING INDEX jobs_next_put_id (next_put_id=? AND tube=?)",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "UNION ALL",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCALAR SUBQUERY 3",
+        "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_FIND_PUT, steps, sizeof(steps) / sizeof(steps[0]));
-    static const char *const taken[] = {"COMPOUND QUERY",
-                                        "LEFT-MOST SUBQUERY",
-                                        "SEARCH a USING COVERING INDEX keys_job (job=?)",
-                                        "SEARCH b USING PRIMARY KEY (tube=? AND key=?)",
-                                        "UNION ALL",
-                                        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
-                                        "CORRELATED SCALAR SUBQUERY 4",
-                                        "COMPOUND QUERY",
-                                        "LEFT-MOST SUBQUERY",
-                                        "SEARCH jobs USING INDEX jobs_put_id (put_id=? AND tube=?)",
-                                        "UNION ALL",
-                                        "SEARCH keys USING INDEX keys_put_id (put_id=? AND tube=?)",
-                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
+    static const char *const taken[] = {
+        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_key (tube=? AND key=?)",
+        "CORRELATED SCALAR SUBQUERY 2",
+        "SEARCH throttles USING COVERING INDEX throttles_key (tube=? AND key=? AND until>?)",
+        "CORRELATED SCALAR SUBQUERY 4",
+        "COMPOUND QUERY",
+        "LEFT-MOST SUBQUERY",
+        "SEARCH jobs USING INDEX jobs_put_id (put_id=? AND tube=?)",
+        "UNION ALL",
+        "SEARCH jobs USING INDEX jobs_next_put_id (next_put_id=? AND tube=?)"};
     expect_steps(WEIRI_SQL_TAKEN_IN_TUBE, taken, sizeof(taken) / sizeof(taken[0]));
 }
 
@@ -269,7 +281,9 @@ TEST(writers, "a new job is written by one statement; one that a decision is abo
         const char *set; /* how it begins */
     } rows[] = {{WEIRI_SQL_SAVE, "state = ?2, run_at"},
                 {WEIRI_SQL_RENEW, "(priority, ttr, \"group\", \"put_id\")"},
-                {WEIRI_SQL_TAKE_AGAIN, "(created, \"group\", \"put_id\")"},
+                {WEIRI_SQL_FREE_KEY, "key = NULL"},
+                {WEIRI_SQL_RUN_AGAIN, "again = ?2"},
+                {WEIRI_SQL_TAKE_AGAIN, "again = NULL, \"group\" = next_group"},
                 {WEIRI_SQL_RENEW_BODY, "checksum = ?2, body"},
                 {WEIRI_SQL_REFILE, "tube = ?2"},
                 {WEIRI_SQL_END_LEASES, "lease = 0"},

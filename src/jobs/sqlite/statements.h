@@ -10,11 +10,14 @@
  * matches numbers to the partial indexes. */
 
 /* The words of a job and its put_id, behind other columns, and their parameters. */
-#define WEIRI_SQL_WORDS WEIRI_WORD_FIELDS(WEIRI_SQL_COLUMN) WEIRI_PUT_FIELDS(WEIRI_SQL_COLUMN)
+#define WEIRI_SQL_WORDS WEIRI_ROW_FIELDS(WEIRI_SQL_COLUMN)
 #define WEIRI_SQL_COLUMN(name, kind, limit, feature) ", \"" #name "\""
+#define WEIRI_SQL_SET_NEXT(name, kind, limit, feature)                                             \
+    ", next_" #name " = iif(?4, ?, next_" #name ")"
+#define WEIRI_SQL_TAKE_NEXT(name, kind, limit, feature)                                            \
+    ", \"" #name "\" = next_" #name ", next_" #name " = NULL"
 #define WEIRI_SQL_NO_COLUMN(name, kind, limit, feature) ", \"" #name "\" = NULL"
-#define WEIRI_SQL_PARAMETERS                                                                       \
-    WEIRI_WORD_FIELDS(WEIRI_SQL_PARAMETER) WEIRI_PUT_FIELDS(WEIRI_SQL_PARAMETER)
+#define WEIRI_SQL_PARAMETERS WEIRI_ROW_FIELDS(WEIRI_SQL_PARAMETER)
 #define WEIRI_SQL_PARAMETER(name, kind, limit, feature) ", ?"
 
 /* The store, which a backup and what is restored from it share; the number, which each of these
@@ -35,31 +38,28 @@
 /* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
-    "SELECT id, state = 3 AND token = (SELECT again FROM keys INDEXED BY keys_job "                \
-    "WHERE job = jobs.id) AS is_renewed FROM jobs INDEXED BY jobs_put_id "                         \
+    "SELECT id, state = 3 AND token = again AS is_renewed FROM jobs INDEXED BY jobs_put_id "       \
     "WHERE put_id = " put_id_is " AND tube = " tube_is                                             \
     " AND (state NOT IN (5, 6) OR (state = 5 AND lease > ?3 - 600000000000)) "                     \
-    "UNION ALL SELECT job, 0 FROM keys INDEXED BY keys_put_id JOIN jobs ON jobs.id = job "         \
-    "WHERE keys.put_id = " put_id_is " AND keys.tube = " tube_is                                   \
-    " AND state = 3 AND token = again"
+    "UNION ALL SELECT id, 0 FROM jobs INDEXED BY jobs_next_put_id WHERE next_put_id = " put_id_is  \
+    " AND tube = " tube_is " AND state = 3 AND token = again"
 /* The columns of jobs that are read as numbers (row.c): those of the put; those of the runs; those
- * of the last run, NULL where it has none. Those of a job's key. Each has the number by which it is
- * read, as those that are shown besides (copy.c), and of one job that is asked for. The state is
- * read from the row: SQLite would take it from an index, which may be damaged. */
+ * of the last run, NULL where it has none. Each has the number by which it is read, as those that
+ * are shown besides (copy.c), and of one job that is asked for. The state is read from the row:
+ * SQLite would take it from an index, which may be damaged. */
 #define WEIRI_JOB_PUT(X) X(tube) X(priority) X(run_at) X(ttr) X(created)
 #define WEIRI_JOB_RUNS(X) X(lease) X(token) X(attempts) X(lost) X(started) X(owner) X(attempts_max)
-#define WEIRI_JOB_LAST(X) X(worker) X(progress) X(verdict)
+#define WEIRI_JOB_LAST(X) X(worker) X(progress) X(verdict) X(again) X(again_at)
 #define WEIRI_JOB_NUMBERS(X) WEIRI_JOB_PUT(X) WEIRI_JOB_RUNS(X) WEIRI_JOB_LAST(X)
-#define WEIRI_JOB_KEY(X) X(key) X(until) X(again) X(again_at)
 #define WEIRI_SQL_OF_JOBS(name) ", jobs." #name
-#define WEIRI_SQL_OF_KEYS(name) ", keys." #name
 #define WEIRI_SQL_JOBS_COLUMN(name, kind, limit, feature) ", jobs.\"" #name "\""
 #define WEIRI_SQL_NUMBER_OF(name) WEIRI_COLUMN_##name,
 #define WEIRI_SQL_NUMBER_OF_WORD(name, kind, limit, feature) WEIRI_COLUMN_##name,
 enum weiri_column {
     WEIRI_COLUMN_id,
     WEIRI_COLUMN_state,
-    WEIRI_JOB_NUMBERS(WEIRI_SQL_NUMBER_OF) WEIRI_JOB_KEY(WEIRI_SQL_NUMBER_OF) WEIRI_COLUMN_reason,
+    WEIRI_JOB_NUMBERS(WEIRI_SQL_NUMBER_OF) WEIRI_COLUMN_key,
+    WEIRI_COLUMN_reason,
     WEIRI_WORD_FIELDS(WEIRI_SQL_NUMBER_OF_WORD) WEIRI_COLUMN_identity,
     WEIRI_COLUMN_body, /* the first of those of WEIRI_SQL_BODY */
     WEIRI_COLUMN_tube_name = WEIRI_COLUMN_body + 3,
@@ -67,8 +67,7 @@ enum weiri_column {
 };
 #define WEIRI_SQL_JOB                                                                              \
     "jobs.id, (SELECT state FROM jobs own NOT INDEXED WHERE own.id = jobs.id)" WEIRI_JOB_NUMBERS(  \
-        WEIRI_SQL_OF_JOBS) WEIRI_JOB_KEY(WEIRI_SQL_OF_KEYS)
-#define WEIRI_SQL_KEY " LEFT JOIN keys INDEXED BY keys_job ON job = jobs.id "
+        WEIRI_SQL_OF_JOBS) ", key"
 /* A job's body, which is in its row, or apart. */
 #define WEIRI_SQL_BODY                                                                             \
     ", checksum, coalesce(jobs.body, bodies.body), coalesce(jobs.told, bodies.told) "
@@ -76,7 +75,6 @@ enum weiri_column {
 #define WEIRI_SQL_SHOWN                                                                            \
     WEIRI_SQL_JOB                                                                                  \
     ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY WEIRI_SQL_BODY
-#define WEIRI_SQL_WHOLE WEIRI_SQL_KEY WEIRI_SQL_APART
 /* A job of the tube ?1 whose group does not have ?2 reserved ones; 0: no group is ever full. */
 #define WEIRI_SQL_HAS_ROOM                                                                         \
     "(?2 = 0 OR jobs.\"group\" IS NULL OR jobs.\"group\" NOT IN "                                  \
@@ -175,15 +173,14 @@ enum weiri_column {
     X(CENSUS, "SELECT (SELECT total(1) FROM jobs NOT INDEXED)" WEIRI_SQL_STATES(WEIRI_SQL_LESS))   \
     X(ADD_JOB,                                                                                     \
       "INSERT INTO jobs(id, tube, state, priority, run_at, ttr, created, checksum, body, told, "   \
-      "lease, token, attempts, lost, started, owner, attempts_max, reason" WEIRI_SQL_WORDS         \
+      "lease, token, attempts, lost, started, owner, attempts_max, reason, key" WEIRI_SQL_WORDS    \
       ") VALUES(" WEIRI_SQL_LAST_ID                                                                \
       " + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, iif(?8, NULL, ?9), iif(?8, NULL, ?10), "                  \
-      "0, 0, 0, 0, 0, 0, 0, ''" WEIRI_SQL_PARAMETERS ")")                                          \
+      "0, 0, 0, 0, 0, 0, 0, '', ?11" WEIRI_SQL_PARAMETERS ")")                                     \
     X(RENEW_BODY, "UPDATE jobs SET checksum = ?2, body = iif(?3, NULL, ?4), "                      \
                   "told = iif(?3, NULL, ?5) WHERE id = ?1")                                        \
     X(ADD_BODY, "INSERT INTO bodies(id, body, told) VALUES(?1, ?2, ?3)")                           \
-    X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs" WEIRI_SQL_KEY                                     \
-            "WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)                                            \
+    X(LOAD, "SELECT " WEIRI_SQL_JOB " FROM jobs WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
     /* The whole row but for the columns that put_ids and groups are found by: an index is written \
      * for each column of it that is set. A new identity (?15: of now) is later than the one       \
      * before, also where the wall clock was set back. */                                          \
@@ -201,15 +198,15 @@ enum weiri_column {
       "verdict = NULL, progress = NULL, reason = '', told = NULL, body = NULL" WEIRI_WORD_FIELDS(  \
           WEIRI_SQL_NO_COLUMN) " WHERE id = ?1")                                                   \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
-    X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed" WEIRI_SQL_KEY              \
-           "WHERE state = 1 AND jobs.tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")         \
-    X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved" WEIRI_SQL_KEY         \
-               "WHERE state = 3 AND jobs.tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")       \
-    X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_WHOLE           \
+    X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND "       \
+           "tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")                                  \
+    X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND "  \
+               "tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")                                \
+    X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_APART           \
             "WHERE state = 2 AND " WEIRI_SQL_HAS_ROOM                                              \
             " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT ?3")                     \
     X(FIRST_SUSPECT,                                                                               \
-      "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_WHOLE              \
+      "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_APART              \
       "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                                    \
       " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
@@ -218,8 +215,8 @@ enum weiri_column {
                      "AND tube = ?1 ORDER BY run_at LIMIT 1")                                      \
     X(FIRST_LEASE, "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 "              \
                    "AND tube = ?1 ORDER BY lease LIMIT 1")                                         \
-    X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried" WEIRI_SQL_KEY      \
-                    "WHERE state = 4 AND jobs.tube = ?1 ORDER BY jobs.id LIMIT ?3")                \
+    X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried WHERE state = 4 "   \
+                    "AND tube = ?1 ORDER BY id LIMIT ?3")                                          \
     X(TUBES, WEIRI_SQL_COUNTS WEIRI_SQL_SHOWN_COUNTS "ORDER BY name")                              \
     X(TUBE, WEIRI_SQL_COUNTS "WHERE name = ?2" WEIRI_SQL_SHOWN_COUNTS)                             \
     X(TUBE_NAMES,                                                                                  \
@@ -227,7 +224,7 @@ enum weiri_column {
     X(TUBE_NAME, "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 AND name = ?2") \
     X(PEEK, "SELECT " WEIRI_SQL_SHOWN                                                              \
             ", name, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = jobs.id "         \
-            "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_WHOLE                          \
+            "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_APART                          \
             "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
     X(PEEK_DELAYED, "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "   \
                     "AND run_at > ?2 ORDER BY run_at LIMIT ?3")                                    \
@@ -274,20 +271,21 @@ enum weiri_column {
     X(DELETE_ATTEMPTS, "DELETE FROM attempts WHERE job = ?1")                                      \
     X(ATTEMPTS, "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, "    \
                 "tail FROM attempts WHERE job = ?1 ORDER BY number")                               \
-    /* The job of a key that is only throttled any more is negative. */                            \
-    X(FIND_KEY, "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2")                        \
-    X(TAKE_KEY, "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) "             \
-                "VALUES(?1, ?2, ?3, ?4, 0, 0)")                                                    \
-    X(RUN_AGAIN, "UPDATE keys INDEXED BY keys_job SET (again, again_at" WEIRI_SQL_WORDS            \
-                 ") = (?2, ?3" WEIRI_SQL_PARAMETERS ") WHERE job = ?1")                            \
-    X(AGAIN_AT, "UPDATE keys INDEXED BY keys_job SET again_at = ?2 WHERE job = ?1")                \
-    X(TAKE_AGAIN, "UPDATE jobs SET (created" WEIRI_SQL_WORDS ") = (SELECT created" WEIRI_SQL_WORDS \
-                  " FROM keys INDEXED BY keys_job WHERE job = ?1) WHERE id = ?1")                  \
-    X(KEEP_KEY, "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1")                   \
-    X(DELETE_KEY, "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1")                           \
-    X(DELETE_KEYS,                                                                                 \
-      "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys "                   \
-      "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)")             \
+    /* The job that has a key, with 0; or that had it, and until when it throttles. */             \
+    X(FIND_KEY, "SELECT id, 0 FROM jobs INDEXED BY jobs_key WHERE tube = ?1 AND key = ?2 UNION "   \
+                "ALL SELECT * FROM (SELECT job, until FROM throttles INDEXED BY throttles_key "    \
+                "WHERE tube = ?1 AND key = ?2 ORDER BY until DESC LIMIT 1)")                       \
+    X(FREE_KEY, "UPDATE jobs SET key = NULL WHERE id = ?1")                                        \
+    X(RUN_AGAIN, "UPDATE jobs SET again = ?2, again_at = ?3" WEIRI_ROW_FIELDS(                     \
+                     WEIRI_SQL_SET_NEXT) " WHERE id = ?1")                                         \
+    X(TAKE_AGAIN,                                                                                  \
+      "UPDATE jobs SET again = NULL" WEIRI_ROW_FIELDS(WEIRI_SQL_TAKE_NEXT) " WHERE id = ?1")       \
+    X(THROTTLE, "INSERT OR REPLACE INTO throttles(tube, key, job, until) VALUES(?1, ?2, ?3, ?4)")  \
+    /* Those of a key, and those whose time has passed. */                                         \
+    X(END_THROTTLES,                                                                               \
+      "DELETE FROM throttles WHERE job IN (SELECT job FROM throttles INDEXED BY "                  \
+      "throttles_key WHERE tube = ?1 AND key = ?2 UNION ALL SELECT * FROM (SELECT job "            \
+      "FROM throttles INDEXED BY throttles_until WHERE until <= ?3 ORDER BY until LIMIT 100))")    \
     X(IS_LISTED, "SELECT 1 FROM jobs WHERE id = ?1 AND " WEIRI_SQL_IDENTITY                        \
                  " = ?2 AND run_at = ?3 AND tube = (SELECT id FROM tubes WHERE name = ?4)")        \
     X(SAVE_SCHEDULE,                                                                               \
@@ -322,12 +320,14 @@ enum weiri_column {
       "s.cron, s.zone, s.problem, s.body, s.outcome, s.ended FROM schedules s JOIN tubes t ON "    \
       "t.id = s.tube WHERE s.name >= ?1 ORDER BY s.name LIMIT 1")                                  \
     X(REFILE, "UPDATE jobs SET tube = ?2 WHERE id = ?1")                                           \
-    X(REFILE_KEY, "UPDATE OR REPLACE keys INDEXED BY keys_job SET tube = ?2 WHERE job = ?1")       \
+    X(REFILE_THROTTLE, "UPDATE throttles SET tube = ?2 WHERE job = ?1 AND key = (SELECT key FROM " \
+                       "jobs WHERE id = ?1)")                                                      \
     /* Whether the tube has the job's key, or its put_id. */                                       \
     X(TAKEN_IN_TUBE,                                                                               \
-      "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "     \
-      "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3) UNION ALL SELECT 1 FROM jobs a "           \
-      "WHERE a.id = ?1 AND EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") ")")                   \
+      "SELECT 1 FROM jobs a WHERE a.id = ?1 AND (EXISTS(SELECT 1 FROM jobs INDEXED BY jobs_key "   \
+      "WHERE tube = ?2 AND key = a.key) OR EXISTS(SELECT 1 FROM throttles INDEXED BY "             \
+      "throttles_key WHERE tube = ?2 AND key = a.key AND until > ?3) OR "                          \
+      "EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") "))")                                      \
     /* Archived jobs become stubs: that ended at a time or before; behind the last ?2. */          \
     X(END_OLD,                                                                                     \
       "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived "       \
@@ -370,7 +370,7 @@ enum weiri_column {
     X(END_WORKERS, "DELETE FROM workers")                                                          \
     X(SHADOW,                                                                                      \
       "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN ('tubes', 'jobs', 'bodies', "     \
-      "'meta', 'keys', 'attempts', 'schedules', 'workers')")
+      "'meta', 'throttles', 'attempts', 'schedules', 'workers')")
 
 enum weiri_sql {
 #define WEIRI_SQL_NUMBER(name, text) WEIRI_SQL_##name,
