@@ -5,7 +5,7 @@
 set -eu
 export WEIR_BROKER="sqlite:$PWD/jobs.db"
 
-weir policy img --archive 7d
+weir policy img --keep 30d
 weir put --header camera=X100 img big.tif
 weir work --until-empty --deadline 30s img -- sh -c '
     echo progress 50 >&$WEIR_CONTROL_FD

@@ -56,7 +56,7 @@ COMMANDS = {
     "cancel": ["cancel", "--remove", "--yes", "3"],
     "kick": ["kick", "t"],
     "pause": ["pause", "t"],
-    "policy": ["policy", "t", "--archive", "1h"],
+    "policy": ["policy", "t", "--keep", "1h"],
     "move": ["move", "t", "u"],
     "stats": ["stats"],
     "backup": ["backup", "copy.db"],

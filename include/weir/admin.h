@@ -28,8 +28,8 @@ enum weir_verdict {
 
 /** What weir_broker_change() does with jobs. */
 enum weir_change_kind {
-    /** Deletes jobs that are delayed, ready, buried or ended. With claims the id of one copy of
-     * a buried job stands for all. */
+    /** Ends jobs that are delayed, ready or buried, deletes ended ones. With claims the id of one
+     * copy of a buried job stands for all. */
     WEIR_CHANGE_REMOVE = 1,
     /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. With
      * WEIR_CAN_CONTROL `states` may name others: a delayed job runs as if it was put at once; one
@@ -67,13 +67,13 @@ struct weir_change {
     int64_t start_ns;    /**< KICK: the first one runs from this time on; 0: now. */
     int64_t interval_ns; /**< KICK: each next one so much later, but for a delayed one that
                               would run before. */
-    uint32_t states;     /**< KICK: bits 1U << state: those that are kicked; 0: buried ones. */
+    uint32_t states;     /**< KICK, REMOVE: bits 1U << state; 0: buried ones; any. */
     uint32_t is_forced;  /**< KICK: 1: also from a worker that may live. Its run goes on beside the
                               next one, and cannot be settled. */
 };
 
 /** Changes jobs by their ids. ret_statuses receives one status for each: WEIR_OK; WEIR_ENOTFOUND
- * (done, removed, or never there); WEIR_EBUSY (reserved); WEIR_ESTATE (not in a state for the
+ * (never there, or ended and not kept); WEIR_EBUSY (reserved); WEIR_ESTATE (not in a state for the
  * change); of CANCEL and KICK also WEIR_ECANCELED; in a cluster also WEIR_ENOMEM and WEIR_EUNKNOWN
  * (a node with a copy did not answer, or has another job in the copy's place, which stays). Where
  * that of any id is WEIR_EUNKNOWN the call returns it too, and ret_error says which node it is of
@@ -125,8 +125,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** An attempt of a job: a run that failed, was cancelled, ended with its worker, or after which it
- * is ended. */
+/** A run of a job that failed, was cancelled, ended with its worker, or after which it is done. */
 struct weir_attempt {
     uint32_t number;               /**< The job's attempts then; 1 is the first. */
     enum weir_run_outcome outcome; /**< WEIR_RUN_DONE; WEIR_RUN_RETRY; WEIR_RUN_BURIED;

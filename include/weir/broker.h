@@ -216,8 +216,8 @@ struct weir_body {
  * A put whose answer was lost is repeated with its put_id. Where the tube has the job of it, the
  * repeat changes nothing, whatever its other options, and has the id of that job, which is on
  * stable storage then; WEIR_ESTATE: that has another body or other headers. The job counts until it
- * is done, removed, or moved to another tube or broker, and an ended one (weir/policy.h) for 10
- * minutes after its end: one that was done and deleted is put again. A put_id is looked for before
+ * is removed, or moved to another tube or broker, and for 10 minutes after it was done; where none
+ * is kept (weir/policy.h) until it is done. A put_id is looked for before
  * a key. A put by key that gives a job another body, or asks for one more run, replaces its put_id,
  * also by none; another that finds a job leaves none.
  * Errors: WEIR_EINVAL (options), WEIR_ETOOBIG (a body, a text of the options), WEIR_EBUSY (key),

@@ -37,23 +37,25 @@ enum weir_job_state {
     WEIR_JOB_READY,       /**< May be reserved. */
     WEIR_JOB_RESERVED,    /**< In a worker's hand until its TTR ends. */
     WEIR_JOB_BURIED,      /**< Set aside until kicked or removed: the dead letters. */
-    WEIR_JOB_ENDED        /**< Done, and kept to be looked at (weir/policy.h). */
+    WEIR_JOB_ENDED        /**< Over, and kept to be looked at (weir/policy.h). */
 };
 
 /** "delayed", "ready", "reserved", "buried", "ended"; "?" for anything else. */
 WEIR_API const char *weir_job_state_name(enum weir_job_state state);
 
-/** How a job's run ended. */
+/** How a job's run ended, or a job. */
 enum weir_run_outcome {
-    WEIR_RUN_DONE = 1, /**< Succeeded; deleted, or kept as ended. */
+    WEIR_RUN_DONE = 1, /**< Succeeded: the job has ended. */
     WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
     WEIR_RUN_BURIED,   /**< Failed for good: set aside, or run again by a put during the run. */
     WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
     WEIR_RUN_RETURNED, /**< Stopped, or could not begin: given back. */
-    WEIR_RUN_CANCELED  /**< Ended on request: buried, deleted or retried as its verdict says. */
+    WEIR_RUN_CANCELED, /**< Ended on request: buried, deleted or retried as its verdict says. */
+    WEIR_RUN_REMOVED,  /**< Of a job alone: it was removed. */
+    WEIR_RUN_DROPPED   /**< Of a job alone: it was late, and its tube drops those. */
 };
 
-/** "done", "retry", "buried", "lost", "returned", "canceled"; "?" for anything else. */
+/** "done", "retry", "buried", "lost", "returned", "canceled", "removed", "dropped"; "?" else. */
 WEIR_API const char *weir_job_outcome_name(enum weir_run_outcome outcome);
 
 /** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster,
@@ -72,7 +74,7 @@ struct weir_job {
     const char *id;     /**< Its name. */
     const char *tube;   /**< Its tube. */
     const void *body;   /**< The user's bytes; not NULL. */
-    size_t body_size;   /**< Their count. */
+    size_t body_size;   /**< Their count; 0 of a job that has ended, unless it is archived. */
     int64_t created_ns; /**< When it was put. */
     int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it is
                              not before that of an earlier one of its tube. Of a cluster: up to 1 ms
@@ -81,11 +83,8 @@ struct weir_job {
     int32_t priority;   /**< Smaller is more urgent; 0 is usual. */
     uint32_t attempts;  /**< Reservations so far, this one included. */
     enum weir_job_state state;          /**< Where it is. */
-    enum weir_run_outcome last_outcome; /**< Of a look at a job in an SQLite store: how the last
-                                             attempt in its history ended (weir_broker_attempts());
-                                             0: it has none, or not known. */
-    const char *reason; /**< Why it was buried or last failed; of an ended job its result, if its
-                             handler told one; "" where there is none. */
+    enum weir_run_outcome last_outcome; /**< Of a look: how its last attempt ended; 0: not known. */
+    const char *reason; /**< Why it was buried, or failed or ended last; its result if done. */
     int64_t reserved_until_ns; /**< Of a look at a reserved job: its reservation's end; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
     uint32_t owner_life;       /**< The same: 1: it lives; 2: neither it nor what ends its programs
@@ -93,9 +92,11 @@ struct weir_job {
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
                           reservation, also over power cuts; 0: it had none. Of a cluster: 0. */
     const char *key; /**< Of an SQLite store: its key; NULL: none. */
-    int64_t started_ns;  /**< Of a look at a store's reserved job: when its run began; else 0. */
-    int32_t progress;    /**< The same: what its handler told last; -1: nothing. */
-    uint32_t verdict;    /**< The same: it is asked to end, by this enum weir_verdict; else 0. */
+    int64_t started_ns; /**< Of a look at a job that runs or is done: when that began; else 0. */
+    int32_t progress;   /**< Of one that is reserved: what its handler told last; -1: nothing. */
+    uint32_t verdict;   /**< The same: it is asked to end, by this enum weir_verdict; else 0. */
+    int64_t ended_ns;   /**< Of a look at a job that has ended: when; else 0. */
+    enum weir_run_outcome end; /**< The same: how; else 0. */
     uint32_t is_suspect; /**< Of an SQLite store: 1: its last runs ended with their worker, so that
                               a broker reserves one such job in a minute, and beside no other one
                               in its last attempt; else 0. */

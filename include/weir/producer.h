@@ -46,7 +46,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_producer_delay(weir_producer *prod
                                                              struct weir_job_id *ret_id,
                                                              struct weir_error *ret_error);
 
-/** Deletes a job that has not started, of any tube. Errors: WEIR_ENOTFOUND (not there, or running),
+/** Deletes a job that has not started, of any tube. Errors: WEIR_ENOTFOUND (ended, or running),
  * WEIR_EINVAL (malformed id), those of the storage; in a cluster WEIR_EUNKNOWN and WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_producer_revoke(weir_producer *producer,
                                                               const char *id,

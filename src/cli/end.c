@@ -139,7 +139,7 @@ const struct command command_rm = {
     .state = &(struct end){.verb = {.change = {.kind = WEIR_CHANGE_REMOVE},
                                     .plain = "remove",
                                     .done = "removed",
-                                    .states = IDS_AT_REST | IDS_ENDED,
+                                    .states = IDS_AT_REST | 1U << WEIR_JOB_ENDED,
                                     .expected = "a job that is delayed, ready, buried or ended",
                                     .busy = "; `weir cancel --remove` ends its run",
                                     .asks = true}},

@@ -16,7 +16,6 @@
 #define IDS_WAITING (1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY)
 #define IDS_RESERVED (1U << WEIR_JOB_RESERVED)
 #define IDS_AT_REST (IDS_WAITING | IDS_BURIED)
-#define IDS_ENDED (1U << WEIR_JOB_ENDED)
 
 struct ids_verb {
     struct weir_change change;

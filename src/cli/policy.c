@@ -47,7 +47,7 @@ static void print_duration(const char *name, int64_t ns, const char *none)
 {
     char text[32];
     (void)weir_duration_format(ns, text, sizeof(text));
-    (void)printf("%-14s%s\n", name, ns == 0 ? none : ns == WEIR_FOREVER ? "forever" : text);
+    (void)printf("%-14s%s\n", name, ns <= 0 ? none : ns == WEIR_FOREVER ? "forever" : text);
 }
 
 static void print_number(const char *name, uint64_t number, const char *none)
@@ -62,8 +62,9 @@ static int print(const char *tube, const struct weir_tube_policy *policy,
     if (json) {
         return table_print_json(json_of_policy(tube, policy, counts)) ? EX_OK : table_refuse();
     }
-    print_duration("archive", policy->archive_ns, "no");
-    print_number("archive-count", policy->archive_count, "any number");
+    print_duration("keep", policy->keep_ns, "none");
+    print_number("keep-count", policy->keep_count, "-");
+    (void)printf("%-14s%s\n", "archive", policy->archive != 0 ? "yes" : "no");
     (void)printf("%-14s%s\n", "late", weir_late_name((enum weir_late)policy->late));
     print_duration("late-after", policy->late_ns, "-");
     print_number("per-group", policy->group_limit, "any number");
@@ -110,12 +111,11 @@ const struct command command_policy = {
     .name = "policy",
     .operands = "TUBE",
     .names = {"tube"},
-    .summary = "keep done jobs of a tube, bury late ones, limit its groups",
+    .summary = "keep ended jobs of a tube, bury late ones, limit its groups",
     .examples = "  weir policy mail                                   show it\n"
-                "  weir policy mail --archive 7d --archive-count 10000\n"
+                "  weir policy mail --keep 7d --keep-count 10000\n"
                 "  weir policy mail --late bury --late-after 1h\n"
-                "  weir policy mail --per-group 2                     two of each group at once\n"
-                "  weir ls mail --state ended\n",
+                "  weir policy mail --per-group 2                     two of each group at once\n",
     .options = policy_options,
     .set = set_option,
     .act = act,

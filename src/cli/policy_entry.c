@@ -13,18 +13,24 @@
 int policy_entry_set(int option, const char *name, const char *text, void *arg)
 {
     struct weir_tube_policy *change = arg;
-    int64_t number = 0;
+    int64_t number = WEIR_FOREVER;
     int code = EX_OK;
     switch ((enum policy_option)option) {
+    case POLICY_KEEP:
+        change->members |= WEIR_POLICY_KEEP_NS;
+        code = strcmp(text, "forever") == 0 ? EX_OK : read_duration(name, text, 0, &number);
+        change->keep_ns = number == 0 ? WEIR_KEEP_NONE : number;
+        return code;
     case POLICY_ARCHIVE:
-        change->members |= WEIR_POLICY_ARCHIVE_NS;
-        change->archive_ns = WEIR_FOREVER;
-        return strcmp(text, "forever") == 0 ? EX_OK
-                                            : read_duration(name, text, 0, &change->archive_ns);
-    case POLICY_ARCHIVE_COUNT:
-        change->members |= WEIR_POLICY_ARCHIVE_COUNT;
+        change->members |= WEIR_POLICY_ARCHIVE;
+        change->archive = strcmp(text, "yes") == 0;
+        return change->archive != 0 || strcmp(text, "no") == 0
+                   ? EX_OK
+                   : report(EX_USAGE, "%s: %s: expected yes or no", name, quote(text).text);
+    case POLICY_KEEP_COUNT:
+        change->members |= WEIR_POLICY_KEEP_COUNT;
         code = read_number(name, text, 0, INT64_C(999999999999999999), &number);
-        change->archive_count = (uint64_t)number;
+        change->keep_count = (uint64_t)number;
         return code;
     case POLICY_LATE:
         change->members |= WEIR_POLICY_LATE;
@@ -45,11 +51,6 @@ int policy_entry_set(int option, const char *name, const char *text, void *arg)
 
 int policy_entry_check(const struct weir_tube_policy *change, const char *place, const char *dashes)
 {
-    if ((change->members & WEIR_POLICY_ARCHIVE_NS) != 0 && change->archive_ns == 0 &&
-        change->archive_count > 0) {
-        return report(EX_USAGE, "%s%sarchive-count: none are kept; expected %sarchive with a time",
-                      place, dashes, dashes);
-    }
     if ((change->members & WEIR_POLICY_LATE) != 0 && change->late == WEIR_LATE_RUN &&
         change->late_ns > 0) {
         return report(EX_USAGE, "%s%slate-after: late jobs run; expected %slate bury or drop",

@@ -10,8 +10,9 @@
 /* A tube's policy that is given in words: to `weir policy`, and in a set-up of `weir run`. */
 
 enum policy_option {
-    POLICY_ARCHIVE = OPTION_SHARED,
-    POLICY_ARCHIVE_COUNT,
+    POLICY_KEEP = OPTION_SHARED,
+    POLICY_KEEP_COUNT,
+    POLICY_ARCHIVE,
     POLICY_LATE,
     POLICY_LATE_AFTER,
     POLICY_PER_GROUP
@@ -19,11 +20,12 @@ enum policy_option {
 
 /* Rows of a table of options. */
 #define POLICY_ENTRY_OPTIONS                                                                       \
-    OPTION_VALUE("archive", '\0', POLICY_ARCHIVE,                                                  \
-                 "Keep jobs that are done so long; `forever`; 0: delete them (the default)",       \
-                 "DURATION"),                                                                      \
-        OPTION_VALUE("archive-count", '\0', POLICY_ARCHIVE_COUNT,                                  \
-                     "Keep at most so many, the newest; 0: any number (the default)", "N"),        \
+    OPTION_VALUE("keep", '\0', POLICY_KEEP,                                                        \
+                 "Keep ended jobs so long (default: 7d); `forever`; 0: not at all", "DURATION"),   \
+        OPTION_VALUE("keep-count", '\0', POLICY_KEEP_COUNT,                                        \
+                     "Keep at most so many, the last ones; 0: 1000 (the default)", "N"),           \
+        OPTION_VALUE("archive", '\0', POLICY_ARCHIVE,                                              \
+                     "Whether done jobs keep their bodies: yes or no (the default)", "YES"),       \
         OPTION_VALUE("late", '\0', POLICY_LATE,                                                    \
                      "What becomes of jobs that are found late: run (the default), bury or drop",  \
                      "WHAT"),                                                                      \

@@ -17,10 +17,8 @@
 
 void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_ns)
 {
-    if (outcome == WEIR_RUN_RETURNED) {
-        return; /* not counted as a run */
-    }
-    if (run_ns > 0) { /* else the store buried it without a run */
+    /* What was given back is no run, nor is what the store buried without one. */
+    if (run_ns > 0 && outcome != WEIR_RUN_RETURNED) {
         histogram_record(&tally->run_ns, run_ns);
     }
     switch (outcome) {
@@ -36,8 +34,7 @@ void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_n
     case WEIR_RUN_LOST:
         atomic_fetch_add(&tally->lost, 1);
         break;
-    case WEIR_RUN_RETURNED:
-    case WEIR_RUN_CANCELED:
+    default:
         break;
     }
 }

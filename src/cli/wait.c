@@ -39,6 +39,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 /* What a look at a job found. */
 struct look {
     enum weir_job_state state; /* 0: it is there no more */
+    enum weir_run_outcome end; /* 0: it may run yet */
     char reason[WEIR_REASON_SIZE];
 };
 
@@ -46,6 +47,7 @@ static int keep(const struct weir_job *job, void *arg)
 {
     struct look *look = arg;
     look->state = job->state;
+    look->end = job->state == WEIR_JOB_BURIED ? WEIR_RUN_BURIED : job->end;
     (void)snprintf(look->reason, sizeof(look->reason), "%s", job->reason);
     return 1;
 }
@@ -79,8 +81,7 @@ static int wait_for(weir_broker *broker, const char *id, int64_t limit_ns)
     int64_t pause_ns = PAUSE_LEAST;
     struct look look;
     int code = look_at(broker, id, &look);
-    while (code == EX_OK && look.state != 0 && look.state != WEIR_JOB_BURIED &&
-           look.state != WEIR_JOB_ENDED) {
+    while (code == EX_OK && look.state != 0 && look.end == 0) {
         int64_t left_ns = limit_ns - weir_clock_now(clock);
         if (left_ns <= 0) {
             return report(EX_TEMPFAIL, "%s: still %s when the time had passed", quote(id).text,
@@ -90,8 +91,9 @@ static int wait_for(weir_broker *broker, const char *id, int64_t limit_ns)
         pause_ns = pause_ns * 2 < PAUSE_MOST ? pause_ns * 2 : PAUSE_MOST;
         code = look_at(broker, id, &look);
     }
-    return code == EX_OK && look.state == WEIR_JOB_BURIED
-               ? report(EXIT_BURIED, "%s: buried: %s", quote(id).text, quote(look.reason).text)
+    return code == EX_OK && look.end > WEIR_RUN_DONE
+               ? report(EXIT_BURIED, "%s: %s: %s", quote(id).text, weir_job_outcome_name(look.end),
+                        quote(look.reason).text)
                : code;
 }
 
@@ -117,7 +119,7 @@ static int act(struct arguments *arguments, void *arg)
 const struct command command_wait = {
     .name = "wait",
     .operands = "ID...",
-    .summary = "wait until jobs have ended; 1 if one is buried",
+    .summary = "wait until jobs have ended; 1 if one is not done",
     .examples = "  weir wait --timeout 10m \"$(weir put mail 'hello')\"\n",
     .options = wait_options,
     .set = set_option,

@@ -100,7 +100,7 @@ static const struct call {
      "{\"body\":\"eA==\",\"encoding\":\"base64\",\"group\":\"g\",\"headers\":{\"a\":\"b\"}}"},
     {"POST", "/api/v1/tubes/t/pause", "{\"duration\":\"1h\"}"},
     {"POST", "/api/v1/tubes/t/resume", "{}"},
-    {"POST", "/api/v1/tubes/t/policy", "{\"archive\":\"7d\"}"},
+    {"POST", "/api/v1/tubes/t/policy", "{\"keep\":\"7d\"}"},
     {"POST", "/api/v1/cancel", "{\"ids\":[\"99\"],\"verdict\":\"remove\"}"},
     {"POST", "/api/v1/run", "{\"ids\":[\"99\"]}"},
     {"POST", "/api/v1/takeback", "{\"ids\":[\"99\"]}"},

@@ -43,14 +43,28 @@ static bool read_late(const json_t *object, uint32_t *ret_late, struct reply *re
     return true;
 }
 
-static bool read_archive(const json_t *object, int64_t *ret_ns, struct reply *reply)
+/* 0: none is kept. */
+static bool read_keep(const json_t *object, int64_t *ret_ns, struct reply *reply)
 {
-    const char *text = json_string_value(json_object_get(object, "archive"));
-    if (text != NULL && strcmp(text, "forever") == 0) {
-        *ret_ns = WEIR_FOREVER;
-        return true;
+    const char *text = json_string_value(json_object_get(object, "keep"));
+    *ret_ns = WEIR_FOREVER;
+    if ((text == NULL || strcmp(text, "forever") != 0) &&
+        !member_duration(object, "keep", 0, ret_ns, reply)) {
+        return false;
     }
-    return member_duration(object, "archive", 0, ret_ns, reply);
+    *ret_ns = *ret_ns == 0 ? WEIR_KEEP_NONE : *ret_ns;
+    return true;
+}
+
+static bool read_archive(const json_t *object, uint32_t *ret_archive, struct reply *reply)
+{
+    const json_t *value = json_object_get(object, "archive");
+    if (value != NULL && !json_is_boolean(value)) {
+        reply_error(reply, 400, "archive: expected true or false");
+        return false;
+    }
+    *ret_archive = json_is_true(value);
+    return true;
 }
 
 /* Reads what the object names. False: refused. */
@@ -58,19 +72,21 @@ static bool read_change(const json_t *object, struct weir_tube_policy *change, s
 {
     int64_t count = 0;
     int64_t limit = 0;
-    change->members = named(object, "archive", WEIR_POLICY_ARCHIVE_NS) |
-                      named(object, "archive_count", WEIR_POLICY_ARCHIVE_COUNT) |
+    change->members = named(object, "keep", WEIR_POLICY_KEEP_NS) |
+                      named(object, "keep_count", WEIR_POLICY_KEEP_COUNT) |
+                      named(object, "archive", WEIR_POLICY_ARCHIVE) |
                       named(object, "late", WEIR_POLICY_LATE) |
                       named(object, "late_after", WEIR_POLICY_LATE_NS) |
                       named(object, "group_limit", WEIR_POLICY_GROUP_LIMIT);
-    if (!read_archive(object, &change->archive_ns, reply) ||
-        !member_number(object, "archive_count", 0, INT64_C(999999999999999999), &count, reply) ||
+    if (!read_keep(object, &change->keep_ns, reply) ||
+        !read_archive(object, &change->archive, reply) ||
+        !member_number(object, "keep_count", 0, INT64_C(999999999999999999), &count, reply) ||
         !read_late(object, &change->late, reply) ||
         !member_duration(object, "late_after", 1, &change->late_ns, reply) ||
         !member_number(object, "group_limit", 0, UINT32_MAX, &limit, reply)) {
         return false;
     }
-    change->archive_count = (uint64_t)count;
+    change->keep_count = (uint64_t)count;
     change->group_limit = (uint32_t)limit;
     return true;
 }
@@ -82,8 +98,8 @@ void api_policy(const struct api *api, const struct request *request, struct rep
 
 void api_policy_set(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const members[] = {"archive",    "archive_count", "late",
-                                          "late_after", "group_limit",   NULL};
+    static const char *const members[] = {"keep",       "keep_count",  "archive", "late",
+                                          "late_after", "group_limit", NULL};
     struct weir_tube_policy change = {0};
     struct weir_error error = {0};
     const char *tube = request->target.segments[3];

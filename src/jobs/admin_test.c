@@ -58,11 +58,9 @@ TEST(each_state, "remove, kick and bury by id say of each job what was done, and
         enum weir_status statuses[KINDS];
         uint64_t counts[4]; /* delayed, ready, reserved, buried afterwards */
     } rows[] = {
-        {change_remove, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND}, {0, 0, 1, 0}},
-        {change_kick,
-         {WEIR_ESTATE, WEIR_ESTATE, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND},
-         {1, 2, 1, 0}},
-        {bury, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_ESTATE, WEIR_ENOTFOUND}, {0, 0, 1, 3}},
+        {change_remove, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_OK, WEIR_OK}, {0, 0, 1, 0}},
+        {change_kick, {WEIR_ESTATE, WEIR_ESTATE, WEIR_EBUSY, WEIR_OK, WEIR_ESTATE}, {1, 2, 1, 0}},
+        {bury, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_ESTATE, WEIR_ESTATE}, {0, 0, 1, 3}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char texts[KINDS][24];
@@ -428,7 +426,7 @@ TEST(move_ids, "jobs move to another tube with all they have, but not where thei
     CHECK_STATUS(change_move(broker, NULL, 3, "w", statuses, NULL), WEIR_EINVAL);
     CHECK_STATUS(change_move(NULL, ids, 3, "w", statuses, NULL), WEIR_EINVAL);
     struct weir_tube_policy policy = {0};
-    policy.archive_ns = 1;
+    policy.keep_ns = 1;
     CHECK_STATUS(weir_broker_set_policy(broker, "w", &policy, NULL), WEIR_OK);
     job = jobs_reserve_one(broker, "w");
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);

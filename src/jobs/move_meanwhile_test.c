@@ -76,8 +76,7 @@ TEST(both_are_faster,
     weir_broker *from = jobs_store_open("from.db", &wall);
     weir_broker *to = jobs_store_open("to.db", &wall);
     struct both both = {from, to, NULL};
-    struct weir_tube_policy policy = {.members = WEIR_POLICY_ARCHIVE_NS,
-                                      .archive_ns = WEIR_SECONDS(60)};
+    struct weir_tube_policy policy = {.members = WEIR_POLICY_KEEP_NS, .keep_ns = WEIR_SECONDS(60)};
     CHECK_STATUS(weir_broker_set_policy(to, "t", &policy, NULL), WEIR_OK);
     (void)jobs_put(from, "t", "x", NULL);
     CHECK_INT(move(from, to, run_in_both, &both).both, ==, 1);

@@ -9,10 +9,11 @@
 static enum weir_status check_members(const struct weir_tube_policy *change,
                                       struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_check_number("members", change->members, 0,
-                                                 WEIR_POLICY_GROUP_LIMIT * 2 - 1, ret_error);
+    enum weir_status status =
+        weiri_check_number("members", change->members, 0, WEIR_POLICY_ARCHIVE * 2 - 1, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_check_number("archive_ns", change->archive_ns, 0, INT64_MAX, ret_error);
+        status =
+            weiri_check_number("keep_ns", change->keep_ns, WEIR_KEEP_NONE, INT64_MAX, ret_error);
     }
     if (status == WEIR_OK) {
         status = weiri_check_number("late_ns", change->late_ns, 0, INT64_MAX, ret_error);

@@ -104,14 +104,16 @@ enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
     if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    static const struct weir_change change = {.kind = WEIR_CHANGE_REMOVE};
+    static const struct weir_change change = {
+        .kind = WEIR_CHANGE_REMOVE,
+        .states = 1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY | 1U << WEIR_JOB_BURIED};
     enum weir_status removed;
     enum weir_status status =
         weir_broker_change(producer->broker, &change, &id, 1, &removed, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    return removed == WEIR_ENOTFOUND || removed == WEIR_EBUSY
+    return removed == WEIR_ENOTFOUND || removed == WEIR_EBUSY || removed == WEIR_ESTATE
                ? weiri_fail(ret_error, WEIR_ENOTFOUND, "job %.40s is running or gone", id)
                : weiri_explain(ret_error, removed);
 }

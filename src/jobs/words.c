@@ -25,7 +25,8 @@ const char *weir_job_state_name(enum weir_job_state state)
 
 const char *weir_job_outcome_name(enum weir_run_outcome outcome)
 {
-    return NAME(outcome, WEIR_RUN_DONE, "done", "retry", "buried", "lost", "returned", "canceled");
+    return NAME(outcome, WEIR_RUN_DONE, "done", "retry", "buried", "lost", "returned", "canceled",
+                "removed", "dropped");
 }
 
 const char *weir_duplicate_name(enum weir_duplicate mode)

@@ -14,6 +14,9 @@ TEST(state_names, "every state has a name")
     CHECK_STRING(weir_job_state_name(WEIR_JOB_BURIED), "buried");
     CHECK_STRING(weir_job_state_name((enum weir_job_state)0), "?");
     CHECK_STRING(weir_job_state_name(WEIR_JOB_ENDED), "ended");
+    CHECK_STRING(weir_job_outcome_name(WEIR_RUN_DONE), "done");
+    CHECK_STRING(weir_job_outcome_name(WEIR_RUN_DROPPED), "dropped");
+    CHECK_STRING(weir_job_outcome_name((enum weir_run_outcome)0), "?");
     CHECK_STRING(weir_job_state_name((enum weir_job_state)6), "?");
 }
 

@@ -194,6 +194,8 @@ json_t *json_of_job(const struct weir_job *job, bool body)
     object = with_number(object, "fence", (int64_t)job->fence);
     object = with_text(object, "last_outcome",
                        job->last_outcome != 0 ? weir_job_outcome_name(job->last_outcome) : NULL);
+    object = with_text(object, "end", job->end != 0 ? weir_job_outcome_name(job->end) : NULL);
+    object = with_time(object, "ended_at", job->ended_ns);
     object = with_texts(with_run(object, job), job, body);
     return body ? with_bytes(object, "body", job->body, job->body_size) : object;
 }
@@ -237,11 +239,8 @@ json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body)
                         "skipped", (json_int_t)schedule->skipped, "overlap",
                         (schedule->flags & WEIR_SCHEDULE_NO_OVERLAP) == 0, "problem", problem);
     free(problem);
-    if (schedule->interval_ns > 0) {
-        object = with(object, "every_ns", json_integer((json_int_t)schedule->interval_ns));
-    } else {
-        object = with(object, "cron", json_string(schedule->cron));
-    }
+    object = with_number(object, "every_ns", schedule->interval_ns);
+    object = with_text(object, "cron", schedule->cron);
     object = with_text(object, "zone", schedule->zone);
     object = with_time(object, "next_at", schedule->next_ns);
     object = with_time(object, "last_at", schedule->last_ns);
@@ -309,12 +308,13 @@ json_t *json_of_policy(const char *tube, const struct weir_tube_policy *policy,
                        const struct weir_tube_policy_counts *counts)
 {
     const char *late = weir_late_name((enum weir_late)policy->late);
-    return json_pack("{s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "tube", tube, "archive_ns",
-                     (json_int_t)policy->archive_ns, "archive_count",
-                     (json_int_t)policy->archive_count, "late", late, "late_ns",
-                     (json_int_t)policy->late_ns, "group_limit", (json_int_t)policy->group_limit,
-                     "ended", (json_int_t)counts->ended, "late_buried", (json_int_t)counts->buried,
-                     "late_dropped", (json_int_t)counts->dropped);
+    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:I}", "tube", tube, "keep_ns",
+                     (json_int_t)(policy->keep_ns < 0 ? 0 : policy->keep_ns), "keep_count",
+                     (json_int_t)policy->keep_count, "archive", policy->archive != 0, "late", late,
+                     "late_ns", (json_int_t)policy->late_ns, "group_limit",
+                     (json_int_t)policy->group_limit, "ended", (json_int_t)counts->ended,
+                     "late_buried", (json_int_t)counts->buried, "late_dropped",
+                     (json_int_t)counts->dropped);
 }
 
 json_t *json_of_result(const char *id, const char *done, enum weir_status status)

@@ -116,7 +116,8 @@ static const struct call {
     {"post", "/api/v1/bury", "/api/v1/bury", "{\"ids\":[\"1\",\"99\"],\"reason\":\"x\"}"},
     {"get", "/api/v1/jobs/{id}", "/api/v1/jobs/1", NULL},
     {"post", "/api/v1/tubes/{tube}/policy", "/api/v1/tubes/t/policy",
-     "{\"archive\":\"7d\",\"archive_count\":10,\"late\":\"bury\",\"late_after\":\"1h\",\"group_"
+     "{\"keep\":\"7d\",\"keep_count\":10,\"archive\":true,\"late\":\"bury\",\"late_after\":\"1h\","
+     "\"group_"
      "limit\":5}"},
     {"get", "/api/v1/tubes/{tube}/policy", "/api/v1/tubes/t/policy", NULL},
     {"post", "/api/v1/move", "/api/v1/move", "{\"ids\":[\"1\",\"99\"],\"to\":\"t\"}"},

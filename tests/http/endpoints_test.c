@@ -239,7 +239,7 @@ TEST(changing, "jobs are put, set aside, kicked and taken back, tubes paused and
     object = ASK(&server, 200, "GET /api/v1/tubes/t", NULL);
     CHECK(json_object_get(object, "paused_until") == NULL);
     json_decref(object);
-    ASK_STATUS(&server, 200, "POST /api/v1/rm", "", "{\"ids\":[\"1\"]}");
+    ASK_STATUS(&server, 200, "POST /api/v1/rm", "", "{\"ids\":[\"1\",\"1\"]}");
     object = ASK(&server, 200, "POST /api/v1/rm", "{\"ids\":[\"2\",\"1\"]}");
     results = json_object_get(object, "results");
     CHECK_STRING(string(json_array_get(results, 0), "result"), "removed");
@@ -255,29 +255,31 @@ TEST(policies, "policies of tubes are changed by what is named, and jobs are mov
     program_init();
     struct server server = SERVER(NULL);
     ASK_STATUS(&server, 201, "POST /api/v1/tubes/t/jobs", "", "{\"body\":\"x\"}");
-    json_t *object = ASK(&server, 200, "POST /api/v1/tubes/t/policy",
-                         "{\"archive\":\"forever\",\"archive_count\":7,\"late\":\"bury\"}");
-    CHECK_INT(integer(object, "archive_ns"), ==, INT64_MAX);
+    json_t *object =
+        ASK(&server, 200, "POST /api/v1/tubes/t/policy",
+            "{\"keep\":\"forever\",\"keep_count\":7,\"archive\":true,\"late\":\"bury\"}");
+    CHECK_INT(integer(object, "keep_ns"), ==, INT64_MAX);
     CHECK_INT(integer(object, "late_ns"), ==, WEIR_SECONDS(1800));
     json_decref(object);
     object = ASK(&server, 200, "POST /api/v1/tubes/t/policy", "{\"group_limit\":5}");
-    CHECK_INT(integer(object, "archive_count"), ==, 7);
+    CHECK_INT(integer(object, "keep_count"), ==, 7);
     CHECK_STRING(string(object, "late"), "bury");
     CHECK_INT(integer(object, "group_limit"), ==, 5);
     json_decref(object);
-    /* What belongs to the archive and the limit goes with them. */
+    /* What belongs to the limit goes with it. */
     ASK_STATUS(&server, 200, "POST /api/v1/tubes/t/policy", "",
-               "{\"archive\":\"0s\",\"late\":\"run\"}");
+               "{\"keep\":\"0s\",\"late\":\"run\"}");
     object = ASK(&server, 200, "GET /api/v1/tubes/t/policy", NULL);
-    CHECK_INT(integer(object, "archive_ns"), ==, 0);
-    CHECK_INT(integer(object, "archive_count"), ==, 0);
+    CHECK_INT(integer(object, "keep_ns"), ==, 0);
+    CHECK_INT(integer(object, "keep_count"), ==, 7);
+    CHECK(json_is_true(json_object_get(object, "archive")));
     CHECK_STRING(string(object, "late"), "run");
     json_decref(object);
-    /* And a number or a limit switches them on. */
+    /* And a limit switches it on. */
     object = ASK(&server, 200, "POST /api/v1/tubes/t/policy",
-                 "{\"archive_count\":2,\"late_after\":\"1h\"}");
-    CHECK_INT(integer(object, "archive_ns"), ==, INT64_MAX);
-    CHECK_INT(integer(object, "archive_count"), ==, 2);
+                 "{\"keep\":\"7d\",\"keep_count\":2,\"late_after\":\"1h\"}");
+    CHECK_INT(integer(object, "keep_ns"), ==, WEIR_SECONDS(7 * 86400));
+    CHECK_INT(integer(object, "keep_count"), ==, 2);
     CHECK_STRING(string(object, "late"), "bury");
     json_decref(object);
     object = ASK(&server, 200, "POST /api/v1/move", "{\"ids\":[\"1\",\"9\"],\"to\":\"u\"}");

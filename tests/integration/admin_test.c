@@ -78,6 +78,7 @@ TEST(rm, "rm deletes jobs that do not run, and tells what became of each")
     CHECK_STRING(ended.err, "weir rm: \"999\": no such job; it is done, was removed or never "
                             "was\n");
     ended_free(&ended);
+    WEIR(0, "rm", ready); /* what is kept of it */
     ended = WEIR_EXPECT(66, "rm", "--json", kept, ready);
     (void)snprintf(expected, sizeof(expected),
                    "{\"id\":\"%s\",\"result\":\"removed\"}\n"
@@ -440,15 +441,16 @@ static void prints(struct ended ended, const char *text)
 TEST(policy, "policy sets what is asked for, ended jobs are shown, and late ones are buried")
 {
     program_init();
-    WEIR(0, "policy", "t", "--archive-count", "2", "--per-group", "5");
+    WEIR(0, "policy", "t", "--archive", "yes", "--keep-count", "2", "--per-group", "5");
     WEIR(0, "policy", "t", "--late-after", "30m");
-    prints(WEIR_EXPECT(0, "policy", "t"), "archive       forever\narchive-count 2\n"
+    prints(WEIR_EXPECT(0, "policy", "t"), "keep          7d\nkeep-count    2\narchive       yes\n"
                                           "late          bury\nlate-after    30m\n"
                                           "per-group     5\nended         0\n");
     WEIR(66, "policy", "u");
     WEIR(0, "put", "t", "one");
     WEIR(0, "work", "-e", "t", "--", "true");
     prints(WEIR_EXPECT(0, "ls", "t", "--state", "ended"), "ended");
+    prints(WEIR_EXPECT(0, "ls", "--json", "--body", "--id", "1"), "\"body\":\"one\"");
     prints(WEIR_EXPECT(0, "log", "1"), "done");
     prints(WEIR_EXPECT(0, "why", "1"), "1 is ended: it is done, after run 1");
     WEIR(0, "wait", "1");
@@ -457,12 +459,34 @@ TEST(policy, "policy sets what is asked for, ended jobs are shown, and late ones
     WEIR(1, "work", "-e", "t", "--", "true");
     prints(WEIR_EXPECT(0, "policy", "t", "--json"),
            "\"late_ns\":1,\"group_limit\":5,\"ended\":1,\"late_buried\":1,");
-    WEIR(0, "policy", "t", "--archive", "0", "--late", "run");
-    prints(WEIR_EXPECT(0, "policy", "t"), "archive       no\narchive-count any number\n"
+    WEIR(0, "policy", "t", "--keep", "0", "--late", "run");
+    prints(WEIR_EXPECT(0, "policy", "t"), "keep          none\nkeep-count    2\narchive       yes\n"
                                           "late          run\nlate-after    -\n");
     WEIR(0, "kick", "t");
     WEIR(0, "work", "-e", "t", "--", "true");
     prints(WEIR_EXPECT(0, "policy", "t"), "ended         0\n");
+}
+
+TEST(ended, "what has ended is shown with its end, without its body, until it is removed")
+{
+    program_init();
+    WEIR(0, "put", "t", "one");
+    WEIR(0, "put", "t", "two");
+    WEIR(0, "put", "--delay", "1h", "t", "three");
+    WEIR(0, "rm", "2");
+    WEIR(0, "cancel", "--remove", "--reason", "no need", "3");
+    WEIR(0, "work", "-e", "t", "--", "true");
+    prints(WEIR_EXPECT(0, "ls", "--json", "--body", "--id", "1"),
+           "\"end\":\"done\",\"ended_at\":\"20");
+    prints(WEIR_EXPECT(0, "ls", "--json", "--body", "--id", "1"), "\"size\":0,");
+    prints(WEIR_EXPECT(0, "why", "2"), "2 is ended: it was removed, after run 0");
+    prints(WEIR_EXPECT(0, "why", "3"), "3 is ended: it was canceled, after run 0: no need");
+    WEIR(0, "wait", "1");
+    WEIR(1, "wait", "2");
+    WEIR(1, "wait", "3");
+    WEIR(0, "rm", "--tube", "t", "--state", "ended", "--yes");
+    WEIR(66, "why", "1");
+    WEIR(0, "wait", "3");
 }
 
 TEST(move_over, "move takes the jobs of a tube that match to another one")

@@ -83,7 +83,6 @@ TEST(buried, "bury buries the job with the reason, whatever the exit status")
 TEST(result, "the result of a run stays with an ended job")
 {
     program_init();
-    WEIR(0, "policy", "t", "--archive", "1h");
     WEIR(0, "put", "-q", "t", "x");
     struct ended ended = work(0, "echo 'result 2 pages' >&3");
     ended_free(&ended);
@@ -144,7 +143,6 @@ TEST(persistent, "what a persistent program tells is of the job that it has")
                                  "[ $line = two ] || echo result first $line >&3\n"
                                  "echo 0; done";
     program_init();
-    WEIR(0, "policy", "t", "--archive", "1h");
     WEIR(0, "put", "-q", "t", "one");
     WEIR(0, "put", "-q", "t", "two");
     struct ended ended =

@@ -121,10 +121,10 @@ TEST(policies,
 {
     program_init();
     WEIR(0, "policy", "a", "--per-group", "1");
-    WEIR(0, "policy", "b", "--archive", "1d", "--per-group", "9");
+    WEIR(0, "policy", "b", "--keep", "1d", "--per-group", "9");
     struct running running = start(BROKER "tube a { per-group = 2 }\ntube b { per-group = 3 }\n");
     WAIT_UNTIL(has_policy("a", "per-group     2\n") && has_policy("b", "per-group     3\n"));
-    CHECK(has_policy("b", "archive       1d\n"));
+    CHECK(has_policy("b", "keep          1d\n"));
     WEIR(0, "policy", "b", "--per-group", "7");
     reload(&running, BROKER "tube a { per-group = 5 }\ntube b { per-group = 3 }\n", "reloaded");
     CHECK(has_policy("a", "per-group     5\n"));

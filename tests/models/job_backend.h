@@ -173,6 +173,7 @@ static inline void write_row(struct stored_job *job, const struct weiri_job_row 
     job->row.tube = row->tube;
     job->row.facts = row->facts;
     job->row.progress = row->progress;
+    job->row.end = effects->end != 0 ? effects->end : job->row.end;
     job->row.priority = is_of_put ? row->priority : job->row.priority;
     job->row.group = is_of_put || effects->takes_again ? row->group : job->row.group;
     job->row.put_id = is_of_put || effects->takes_again ? row->put_id : job->row.put_id;
@@ -183,12 +184,13 @@ static inline void write_row(struct stored_job *job, const struct weiri_job_row 
     }
 }
 
-static inline void write_totals(struct backend *backend, int from, int to, bool is_dropped,
+static inline void write_totals(struct backend *backend, int from, int to, bool is_gone,
                                 const struct weiri_effects *effects)
 {
     struct stored_tube *tube = &backend->tubes[to];
+    bool is_dropped = effects->end == WEIR_RUN_DROPPED;
     backend->tubes[from].counts[effects->from]--;
-    tube->counts[effects->to]++;
+    tube->counts[is_gone ? WEIRI_JOB_GONE : effects->to]++;
     tube->put += effects->put;
     tube->done += effects->done;
     tube->failed += effects->failed;
@@ -234,7 +236,10 @@ static inline int64_t stored_write(struct backend *backend, struct stored_job *j
     }
     CHECK(job != NULL);
     int from = (int)job->row.tube;
-    write_totals(backend, from, (int)row->tube, write == WEIRI_DELETE, effects);
+    bool is_gone =
+        write == WEIRI_DELETE ||
+        (effects->end != 0 && backend->tubes[from].record.policy.keep_ns == WEIR_KEEP_NONE);
+    write_totals(backend, from, (int)row->tube, is_gone, effects);
     write_wakes(backend, &backend->tubes[row->tube], effects);
     write_key(backend, row, is_new ? put->key : 0, effects);
     if (!effects->runs_again) {
@@ -246,7 +251,7 @@ static inline int64_t stored_write(struct backend *backend, struct stored_job *j
     }
     job->history = effects->forgets_attempts ? 0 : job->history;
     job->history += effects->kept.outcome != 0;
-    if (write == WEIRI_DELETE) {
+    if (is_gone) {
         job->is_there = false;
         backend->deleted++;
     }

@@ -91,6 +91,8 @@ static void begin(void)
     world.backend.now = (struct weiri_now){world.reference.wall, world.reference.lease};
     for (int tube = 0; tube < TUBES; tube++) {
         world.backend.tubes[tube].told_ns = INT64_MIN;
+        world.backend.tubes[tube].record.policy = world.reference.tubes[tube].policy =
+            (struct weir_tube_policy){.keep_ns = WEIR_FOREVER, .keep_count = 3};
     }
     schedules_begin();
 }

@@ -67,7 +67,7 @@ static bool reserve(struct stored_job *job, int process, uint32_t attempts_max)
                 "its body is damaged: the checksum does not match", &burial);
     CHECK_STATUS(effects.burial, burial);
     world.seen[LATE_BURIED] += burial == WEIR_EPAST;
-    world.seen[LATE_DROPPED] += what == WEIRI_DELETE;
+    world.seen[LATE_DROPPED] += effects.end == WEIR_RUN_DROPPED;
     world.seen[DAMAGED] += !is_sound;
     world.seen[FULL] += what == WEIRI_NOTHING;
     if (!effects.is_started) {
@@ -209,9 +209,9 @@ static void do_decide_any(void)
 static void trim(int tube)
 {
     const struct weir_tube_policy *policy = &record_of(tube)->policy;
-    int64_t ended_ns = weiri_archive_until(policy, world.backend.now.wall_ns);
+    int64_t ended_ns = weiri_keep_until(policy, world.backend.now.wall_ns);
     uint64_t ended = (uint64_t)world.backend.tubes[tube].counts[WEIR_JOB_ENDED];
-    uint64_t most = policy->archive_count;
+    uint64_t most = policy->keep_count;
     uint64_t surplus = most > 0 && ended > most ? ended - most : 0;
     const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
     ref_trim(&world.reference, tube);
@@ -228,6 +228,12 @@ static void trim(int tube)
             oldest = precedes ? job : oldest;
         }
         if (oldest == NULL || (surplus == 0 && oldest->row.facts.lease_ns > ended_ns)) {
+            return;
+        }
+        bool is_known =
+            oldest->row.end == WEIR_RUN_DONE && oldest->row.put_id != NULL &&
+            oldest->row.facts.lease_ns > world.backend.now.wall_ns - WEIR_SECONDS(PUT_ID_S);
+        if (is_known && policy->keep_ns != WEIR_KEEP_NONE) {
             return;
         }
         struct weiri_job_row row = stored_load(&world.backend, oldest);

@@ -22,6 +22,7 @@ enum {
     KEYS = 4,
     GROUPS = 2,
     PUT_IDS = 3,
+    PUT_ID_S = 600, /* a job that was done has its put_id so long after its end */
     MARKS = TUBES * KEYS,
     PROCESSES = 2
 };
@@ -45,6 +46,8 @@ struct ref_job {
     bool is_barred; /* a verdict ends it for good, so that no run begins */
     int progress;
     char reason[WEIR_REASON_SIZE];
+    enum weir_run_outcome end; /* 0: it has not ended */
+    bool is_bare;              /* its body is gone */
     bool was_kicked;
     int history; /* runs that it keeps */
     int key;     /* 0: none */
@@ -178,10 +181,19 @@ static inline void ref_release_key(struct reference *world, struct ref_job *job)
     job->runs_again = false;
 }
 
-static inline void ref_end(struct reference *world, struct ref_job *job)
+static inline void ref_end(struct reference *world, struct ref_job *job, enum weir_run_outcome end)
 {
     ref_release_key(world, job);
-    *job = (struct ref_job){.number = 0};
+    if (end == 0 || job->state == WEIR_JOB_ENDED ||
+        world->tubes[job->tube].policy.keep_ns == WEIR_KEEP_NONE) {
+        *job = (struct ref_job){.number = 0};
+        return;
+    }
+    job->state = WEIR_JOB_ENDED;
+    job->end = end;
+    job->lease = world->wall;
+    job->verdict = 0;
+    job->is_bare = end != WEIR_RUN_DONE || world->tubes[job->tube].policy.archive == 0;
 }
 
 static inline void ref_bury(struct reference *world, struct ref_job *job, const char *reason)

@@ -174,15 +174,10 @@ static inline enum weir_status ref_settle(struct reference *world, int64_t numbe
             tube->put++;
             ref_begin_anew(world, job);
             job->reason[0] = '\0';
-        } else if (tube->policy.archive_ns > 0) {
-            ref_release_key(world, job);
-            job->state = WEIR_JOB_ENDED;
-            job->lease = world->wall;
-            job->history++;
+        } else {
             (void)snprintf(job->reason, sizeof(job->reason), "%s",
                            told->reason == NULL ? "" : told->reason);
-        } else {
-            ref_end(world, job);
+            ref_end(world, job, WEIR_RUN_DONE);
         }
         return WEIR_OK;
     case WEIRI_JOB_RELEASE:
@@ -273,17 +268,18 @@ static inline void ref_reserve(struct reference *world, struct ref_job *job, boo
 {
     struct ref_tube *tube = &world->tubes[job->tube];
     char late[96];
+    (void)snprintf(
+        late, sizeof(late), "late by %" PRId64 " s: the limit of its tube is %" PRId64 " s",
+        (world->wall - job->run_at) / WEIR_SECONDS(1), tube->policy.late_ns / WEIR_SECONDS(1));
     *ret_burial = WEIR_OK;
     if (!is_sound) {
         ref_bury(world, job, damage);
         *ret_burial = WEIR_ECORRUPT;
     } else if (ref_is_late(world, job) && tube->policy.late == WEIR_LATE_DROP) {
         tube->dropped_late++;
-        ref_end(world, job);
+        (void)snprintf(job->reason, sizeof(job->reason), "%s", late);
+        ref_end(world, job, WEIR_RUN_DROPPED);
     } else if (ref_is_late(world, job)) {
-        (void)snprintf(
-            late, sizeof(late), "late by %" PRId64 " s: the limit of its tube is %" PRId64 " s",
-            (world->wall - job->run_at) / WEIR_SECONDS(1), tube->policy.late_ns / WEIR_SECONDS(1));
         tube->buried_late++;
         ref_bury(world, job, late);
         *ret_burial = WEIR_EPAST;
@@ -355,11 +351,16 @@ static inline void ref_trim(struct reference *world, int tube)
         if (oldest == NULL) {
             return;
         }
-        bool is_many = policy->archive_count > 0 &&
-                       (uint64_t)ref_count(world, tube, WEIR_JOB_ENDED) > policy->archive_count;
+        bool is_known = oldest->end == WEIR_RUN_DONE && oldest->put_id != 0 &&
+                        oldest->lease > world->wall - WEIR_SECONDS(PUT_ID_S);
+        if (is_known && policy->keep_ns != WEIR_KEEP_NONE) {
+            return;
+        }
+        bool is_many = policy->keep_count > 0 &&
+                       (uint64_t)ref_count(world, tube, WEIR_JOB_ENDED) > policy->keep_count;
         bool is_old =
-            policy->archive_ns == 0 || (policy->archive_ns != WEIR_FOREVER &&
-                                        world->wall - oldest->lease >= policy->archive_ns);
+            policy->keep_ns == WEIR_KEEP_NONE ||
+            (policy->keep_ns != WEIR_FOREVER && world->wall - oldest->lease >= policy->keep_ns);
         if (!is_many && !is_old) {
             return;
         }

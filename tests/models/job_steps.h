@@ -72,15 +72,15 @@ static void do_policy(void)
 {
     int tube = below(TUBES);
     struct weir_tube_policy policy = {
-        .archive_ns = below(3) == 0   ? 0
-                      : below(4) == 0 ? WEIR_FOREVER
-                                      : UNIT + units(100),
-        .archive_count = (uint64_t)below(4),
+        .keep_ns = below(3) == 0   ? WEIR_KEEP_NONE
+                   : below(4) == 0 ? WEIR_FOREVER
+                                   : UNIT + units(100),
+        .keep_count = 1 + (uint64_t)below(4),
+        .archive = (uint32_t)below(2),
         .late = (uint32_t)below(WEIR_LATE_DROP + 1),
         .late_ns = UNIT + units(60),
         .group_limit = (uint32_t)below(4),
     };
-    policy.archive_count = policy.archive_ns == 0 ? 0 : policy.archive_count;
     record_of(tube)->policy = policy;
     world.reference.tubes[tube].policy = policy;
     wake(tube);

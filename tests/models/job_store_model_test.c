@@ -140,15 +140,15 @@ static void set_policy(int tube, const struct weir_tube_policy *policy)
 static void do_policy(void)
 {
     struct weir_tube_policy policy = {
-        .archive_ns = below(3) == 0   ? 0
-                      : below(4) == 0 ? WEIR_FOREVER
-                                      : UNIT + units(100),
-        .archive_count = (uint64_t)below(4),
+        .keep_ns = below(3) == 0   ? WEIR_KEEP_NONE
+                   : below(4) == 0 ? WEIR_FOREVER
+                                   : UNIT + units(100),
+        .keep_count = 1 + (uint64_t)below(4),
+        .archive = (uint32_t)below(2),
         .late = (uint32_t)below(WEIR_LATE_DROP + 1),
         .group_limit = (uint32_t)below(4),
     };
     policy.late_ns = policy.late == WEIR_LATE_RUN ? 0 : UNIT + units(60);
-    policy.archive_count = policy.archive_ns == 0 ? 0 : policy.archive_count;
     set_policy(below(TUBES), &policy);
 }
 
@@ -260,7 +260,9 @@ TEST(random_operations, "a store is as a naive reference has it, after every one
     begin_boot();
     open_store();
     for (int tube = 0; tube < TUBES; tube++) {
-        CHECK_STATUS(weir_broker_set_policy(world.broker, tubes[tube], NULL, NULL), WEIR_OK);
+        const struct weir_tube_policy few = {.keep_ns = WEIR_FOREVER, .keep_count = 3};
+        CHECK_STATUS(weir_broker_set_policy(world.broker, tubes[tube], &few, NULL), WEIR_OK);
+        world.reference.tubes[tube].policy = few;
     }
     uint64_t steps = test_scaled(8000);
     for (uint64_t i = 0; i < steps; i++) {

@@ -16,7 +16,8 @@ static inline void ref_sentence(struct reference *world, struct ref_job *job,
         ref_begin_anew(world, job);
         job->reason[0] = '\0';
     } else if (verdict == WEIR_VERDICT_REMOVE) {
-        ref_end(world, job);
+        job->history++;
+        ref_end(world, job, WEIR_RUN_CANCELED);
     } else {
         job->history++;
         ref_bury(world, job, NULL);
@@ -123,7 +124,8 @@ static inline enum weir_status ref_cancel(struct reference *world, struct ref_jo
         return WEIR_ESTATE;
     }
     if (verdict == WEIR_VERDICT_REMOVE) {
-        ref_end(world, job);
+        (void)snprintf(job->reason, sizeof(job->reason), "%s", reason);
+        ref_end(world, job, WEIR_RUN_CANCELED);
     } else if (job->state != WEIR_JOB_BURIED) {
         ref_bury(world, job, reason);
     }
@@ -174,7 +176,8 @@ static inline enum weir_status ref_change(struct reference *world, struct ref_jo
         if (step->event == WEIRI_JOB_MOVED_AWAY && !waits) {
             return WEIR_ESTATE;
         }
-        ref_end(world, job);
+        ref_end(world, job,
+                step->event == WEIRI_JOB_REMOVE ? WEIR_RUN_REMOVED : (enum weir_run_outcome)0);
         return WEIR_OK;
     case WEIRI_JOB_SET_ASIDE:
         if (!waits) {

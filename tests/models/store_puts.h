@@ -28,8 +28,8 @@ static void make_room(void)
 {
     forget_trimmed();
     bool is_needed = ref_room(&world.reference) == 0;
-    for (int i = 0; i < JOBS && is_needed; i++) {
-        struct ref_job *job = &world.reference.jobs[i];
+    for (int i = 0; i < 2 * JOBS && is_needed; i++) { /* what is removed is kept once more */
+        struct ref_job *job = &world.reference.jobs[i % JOBS];
         if (below(2) == 0 && job->number != 0) {
             remove_job(job);
             forget_trimmed(); /* others may go with it */
@@ -48,7 +48,8 @@ static bool is_of_put(const struct ref_job *job, int tube, int put_id, int64_t b
         return false;
     }
     *ret_is_same = body == job->body || (job->put_id == put_id && job->runs_again);
-    return (job->put_id == put_id && (job->state != WEIR_JOB_ENDED || job->lease > since)) ||
+    return (job->put_id == put_id &&
+            (job->end == 0 || (job->end == WEIR_RUN_DONE && job->lease > since))) ||
            (job->runs_again && job->again_put_id == put_id);
 }
 

@@ -32,6 +32,7 @@ static int compare_job(const struct weir_job *job, void *arg)
     char body[BODY_SIZE];
     shown->is_there = true;
     write_body(expected->body, body);
+    body[0] = expected->is_bare ? '\0' : body[0];
     CHECK_INT(job->state, ==, shown_state(expected));
     CHECK_STRING(job->tube, tubes[expected->tube]);
     CHECK(job->body_size == strlen(body) && memcmp(job->body, body, strlen(body)) == 0);
@@ -45,8 +46,11 @@ static int compare_job(const struct weir_job *job, void *arg)
     CHECK(is_text(job->group, groups[expected->group]));
     CHECK(expected->put_id == 0 ? strchr(job->identity, '.') != NULL
                                 : is_text(job->identity, put_ids[expected->put_id]));
-    CHECK(job->attempts == 0 || (job->last_outcome != 0) == (expected->history != 0));
-    CHECK_INT(job->is_suspect, ==, expected->lost >= 2);
+    bool is_done = expected->end == WEIR_RUN_DONE;
+    CHECK(job->attempts == 0 || (job->last_outcome != 0) == (expected->history != 0 || is_done));
+    CHECK_INT(job->end, ==, expected->end);
+    CHECK_INT(job->ended_ns, ==, expected->end != 0 ? expected->lease : 0);
+    CHECK_INT(job->is_suspect, ==, expected->lost >= 2 && expected->end == 0);
     if (expected->state == WEIR_JOB_RESERVED) {
         CHECK_INT(job->verdict, ==, expected->verdict);
         CHECK_INT(job->progress, ==, expected->progress);
@@ -82,10 +86,10 @@ static void forget_trimmed(void)
                      (other->lease > job->lease ||
                       (other->lease == job->lease && other->number > job->number));
         }
-        bool is_many = policy->archive_count > 0 && newer >= policy->archive_count;
-        bool is_old =
-            policy->archive_ns == 0 || (policy->archive_ns != WEIR_FOREVER &&
-                                        world.reference.wall - job->lease >= policy->archive_ns);
+        bool is_many = policy->keep_count > 0 && newer >= policy->keep_count;
+        bool is_old = policy->keep_ns == WEIR_KEEP_NONE ||
+                      (policy->keep_ns != WEIR_FOREVER &&
+                       world.reference.wall - job->lease >= policy->keep_ns);
         CHECK(is_many || is_old); /* else one that is to be kept is lost */
         *job = (struct ref_job){.number = 0};
         world.seen[TRIMMED]++;

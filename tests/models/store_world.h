@@ -15,7 +15,6 @@
 enum {
     HELD = 24,
     BODY_SIZE = 4000, /* of a large body, which has a row of its own */
-    PUT_ID_S = 600    /* an ended job has its put_id so long after its end */
 };
 #define SUSPECT_NS WEIR_SECONDS(60)
 

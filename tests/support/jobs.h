@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <weir/admin.h>
+#include <weir/policy.h>
 
 #include "jobs/broker.h"
 #include "support/changes.h"
@@ -218,6 +219,14 @@ static inline struct weir_tube_counts jobs_counts(weir_broker *broker, const cha
         test_fail(__FILE__, __LINE__, "tubes: %s", error.text);
     }
     return counts;
+}
+
+/* Has a tube keep no job that has ended. */
+static inline void jobs_keep_none(weir_broker *broker, const char *tube)
+{
+    const struct weir_tube_policy policy = {.members = WEIR_POLICY_KEEP_NS,
+                                            .keep_ns = WEIR_KEEP_NONE};
+    CHECK_STATUS(weir_broker_set_policy(broker, tube, &policy, NULL), WEIR_OK);
 }
 
 /* Removes jobs by their ids; returns how many were there to be removed. */

@@ -273,7 +273,7 @@ test("a job that runs is ended, and what becomes of it is chosen", async (t) => 
 });
 
 test("jobs that have ended are shown with their attempts, and removed", async (t) => {
-    run(["policy", "done", "--archive", "forever"]);
+    run(["policy", "done", "--archive", "yes"]);
     run(["put", "done", "a letter"]);
     run(["work", "-e", "done", "--", "true"]);
     const page = await open(t, "#/tube/done", { bypassCSP: true, expected: ["404"] }); // no samples of it yet

@@ -163,7 +163,7 @@ static void run_ended(struct scene *scene, weir_handler_fn *handler, char reason
 {
     struct weir_tube_policy policy = {0};
     scene_open(scene);
-    policy.archive_ns = WEIR_FOREVER;
+    policy.keep_ns = WEIR_FOREVER;
     CHECK_STATUS(weir_broker_set_policy(scene->broker, "t", &policy, NULL), WEIR_OK);
     (void)jobs_put(scene->broker, "t", "x", NULL);
     scene->statuses[0] = WEIR_EUSER;

@@ -31,6 +31,10 @@ void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struc
         job->started_ns = row->started_ns;
         job->progress = row->progress;
         job->verdict = facts.verdict;
+    } else if (facts.state == WEIR_JOB_ENDED) {
+        job->end = row->end;
+        job->ended_ns = facts.lease_ns;
+        job->started_ns = row->end == WEIR_RUN_DONE ? row->started_ns : 0;
     }
 }
 
@@ -41,6 +45,10 @@ static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state befo
     const struct weiri_job_facts *facts = &row->facts;
     bool has_ended = facts->state == WEIRI_JOB_GONE || facts->state >= WEIR_JOB_BURIED;
     effects->from = before;
+    effects->end = facts->state != WEIR_JOB_ENDED     ? (enum weir_run_outcome)0
+                   : step->event == WEIRI_JOB_DONE    ? WEIR_RUN_DONE
+                   : step->event == WEIRI_JOB_DISCARD ? WEIR_RUN_CANCELED
+                                                      : WEIR_RUN_REMOVED;
     effects->to = facts->state;
     if (step->event != WEIRI_JOB_TOUCH && step->event != WEIRI_JOB_CANCEL) {
         effects->wakes = facts->state == WEIR_JOB_READY;
@@ -120,15 +128,13 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
     bool is_asked = row->facts.verdict != 0 && settlement->event != WEIRI_JOB_DONE;
     const struct weiri_job_step step = {.event = judge(&row->facts, settlement->event),
                                         .token = settlement->reservation->token,
-                                        .run_at_ns = weiri_time_add(said_ns, settlement->delay_ns),
-                                        .is_archived = tube->policy.archive_ns > 0};
+                                        .run_at_ns = weiri_time_add(said_ns, settlement->delay_ns)};
     bool is_judged = is_asked && step.event != WEIRI_JOB_TOUCH && step.event != WEIRI_JOB_RETURN;
     *ret_effects = (struct weiri_effects){.reason = is_judged ? NULL : settlement->reason};
     enum weiri_write write = end_run(row, step, now, ret_effects);
     if (write == WEIRI_NOTHING) {
         return write;
     }
-    bool is_archived = row->facts.state == WEIR_JOB_ENDED;
     bool is_renewed = ret_effects->takes_again && row->facts.attempts == 0;
     ret_effects->is_canceled = is_asked;
     ret_effects->done = step.event == WEIRI_JOB_DONE;
@@ -137,25 +143,17 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
     ret_effects->failed =
         ret_effects->retried || step.event == WEIRI_JOB_BURY || step.event == WEIRI_JOB_DISCARD;
     if (ret_effects->put || (is_judged && is_renewed) ||
-        (is_archived && settlement->reason == NULL)) {
+        (ret_effects->done && settlement->reason == NULL)) {
         ret_effects->reason = ""; /* what it failed of before is no result, nor the next reason */
     }
     bool has_left = step.event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL;
     ret_effects->wakes = ret_effects->wakes || (has_left && tube->policy.group_limit > 0);
     row->progress = settlement->progress > 0 ? settlement->progress - 1 : row->progress;
-    if (is_archived) {
-        ret_effects->kept.outcome = WEIR_RUN_DONE;
-    } else if (!is_renewed && write == WEIRI_UPDATE) {
+    if (!is_renewed && !ret_effects->done) {
         ret_effects->kept = settlement->end;
         ret_effects->kept.outcome = is_judged ? WEIR_RUN_CANCELED : settlement->end.outcome;
     }
     return write;
-}
-
-bool weiri_settle_asks_policy(const struct weiri_settlement *settlement)
-{
-    return settlement->event == WEIRI_JOB_DONE ||
-           (settlement->event != WEIRI_JOB_TOUCH && settlement->reservation->job.group != NULL);
 }
 
 /* A run that was lost, as told by reason. An end by that of a boot (lease 0) says nothing of the
@@ -229,6 +227,7 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
         return WEIRI_NOTHING;
     }
     enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    ret_effects->end = ret_effects->end != 0 ? WEIR_RUN_CANCELED : ret_effects->end;
     if (state == WEIR_JOB_BURIED && verdict == WEIR_VERDICT_BURY) {
         ret_effects->status = WEIR_OK; /* it is, with its reason */
     }

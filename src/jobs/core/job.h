@@ -38,7 +38,8 @@ struct weiri_job_row {
     int64_t created_ns;
     int64_t started_ns;
     int64_t owner;
-    int64_t worker; /* the back end's: more of that process; 0: not known */
+    int64_t worker;            /* the back end's: more of that process; 0: not known */
+    enum weir_run_outcome end; /* of one that has ended */
     /* Borrowed. */
     const char *reason;                 /* NULL: not loaded */
     WEIRI_ROW_FIELDS(WEIRI_TEXT_MEMBER) /* NULL: none, or not loaded */
@@ -103,7 +104,9 @@ struct weiri_effects {
     enum weir_status burial;   /* told to who looks: the job was buried for its body
                                   (WEIR_ECORRUPT), late (WEIR_EPAST), or for its lease
                                   (WEIR_ELEASELOST); 0: nothing is told */
-    bool is_late;              /* the policy's counts: buried, or with WEIRI_DELETE dropped */
+    bool is_late;              /* the policy's counts: buried, or dropped */
+    enum weir_run_outcome end; /* how it has ended, as a row that may be kept (weir/policy.h); 0: it
+                              has not, or is to leave no trace */
     const char *reason;        /* NULL: as it was; may be words */
     char words[96];
 };
@@ -154,15 +157,11 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
 /* What a holder tells of its reservation. tube is asked for its policy. A put during the run
  * follows it: what would end the job, or bury it, has it run again as the put asked, and what
  * brings it back brings it back not before the put's time. A verdict decides on all ends but
- * success. WEIR_ELEASELOST: the job has another reservation, or none. A row that is
- * WEIR_JOB_ENDED then may be one more than the policy keeps. */
+ * success. WEIR_ELEASELOST: the job has another reservation, or none. */
 enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
                                      const struct weiri_settlement *settlement,
                                      const struct weiri_tube_record *tube, struct weiri_now now,
                                      struct weiri_effects *ret_effects);
-
-/* Whether that asks for the policy: it may archive the job, or leave room in a group. */
-bool weiri_settle_asks_policy(const struct weiri_settlement *settlement);
 
 /* A reservation whose lease has passed; its verdict is applied. The job has so many attempts, or
  * those that its worker allows, if these are fewer. One that is kept by this process is touched
@@ -268,7 +267,10 @@ void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_
  * numbers are mixed. */
 bool weiri_end_trims(int64_t number);
 
-/* Jobs that ended then, or before, are kept no longer. */
-int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns);
+/* Fills in the defaults of what a policy keeps. */
+void weiri_policy_fill(struct weir_tube_policy *policy);
+
+/* Jobs that ended then, or before, are kept no longer; policy has its defaults. */
+int64_t weiri_keep_until(const struct weir_tube_policy *policy, int64_t now_ns);
 
 #endif

@@ -15,7 +15,6 @@ enum {
 
 static const struct weiri_now now = {WALL, LEASE};
 static const struct weiri_tube_record plain;
-static const struct weiri_tube_record archiving = {.policy = {.archive_ns = 10}};
 static const struct weiri_tube_record limited = {.policy = {.group_limit = 1}};
 
 static struct weiri_job_row row_in(enum weir_job_state state)
@@ -62,33 +61,29 @@ static enum weiri_write settle(struct weiri_job_row *row, enum weiri_job_event e
     return weiri_decide_settle(row, &settlement, tube, now, effects);
 }
 
-TEST(done, "a job that is done goes, with its key, unless it is kept")
+TEST(done, "a job that is done has ended, without its key")
 {
     struct weiri_effects effects;
     struct weiri_job_row row = row_in(WEIR_JOB_RESERVED);
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
+    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.from, ==, WEIR_JOB_RESERVED);
-    CHECK_INT(effects.to, ==, WEIRI_JOB_GONE);
+    CHECK_INT(effects.to, ==, WEIR_JOB_ENDED);
+    CHECK_INT(effects.end, ==, WEIR_RUN_DONE);
+    CHECK_INT(row.facts.lease_ns, ==, WALL); /* the time of its end */
+    CHECK_STRING(effects.reason, "");
     CHECK(!effects.frees_key);
     CHECK(effects.done && !effects.put && !effects.forgets_attempts && !effects.wakes);
     CHECK_INT(effects.kept.outcome, ==, 0);
     row = keyed(false);
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
+    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_UPDATE);
     CHECK(effects.frees_key);
-    row = keyed(false);
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &archiving, &effects), ==, WEIRI_UPDATE);
-    CHECK_INT(effects.to, ==, WEIR_JOB_ENDED);
-    CHECK_INT(row.facts.lease_ns, ==, WALL); /* the time of its end */
-    CHECK(effects.frees_key);
-    CHECK_INT(effects.kept.outcome, ==, WEIR_RUN_DONE);
-    CHECK_STRING(effects.reason, "");
 }
 
 TEST(put_during, "a put during the run has the job run once more, as it asked")
 {
     struct weiri_effects effects;
     struct weiri_job_row row = keyed(true);
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &archiving, &effects), ==, WEIRI_UPDATE);
+    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_UPDATE);
     CHECK_INT(effects.to, ==, WEIR_JOB_DELAYED);
     CHECK_INT(row.facts.run_at_ns, ==, WALL + 30);
     CHECK_INT(row.facts.attempts, ==, 0);
@@ -170,14 +165,14 @@ TEST(room, "the end of a run wakes where the tube limits groups, whatever the gr
     CHECK_INT(settle(&row, WEIRI_JOB_DONE, &limited, &effects), ==, WEIRI_UPDATE);
     CHECK(effects.wakes);
     row = row_in(WEIR_JOB_RESERVED);
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_DELETE);
+    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &plain, &effects), ==, WEIRI_UPDATE);
     CHECK(!effects.wakes);
     row = row_in(WEIR_JOB_RESERVED);
     CHECK_INT(settle(&row, WEIRI_JOB_TOUCH, &limited, &effects), ==, WEIRI_UPDATE);
     CHECK(!effects.wakes);
     reservation.job.group = NULL;
     row = row_in(WEIR_JOB_RESERVED);
-    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &limited, &effects), ==, WEIRI_DELETE);
+    CHECK_INT(settle(&row, WEIRI_JOB_DONE, &limited, &effects), ==, WEIRI_UPDATE);
     CHECK(!effects.wakes);
 }
 
@@ -282,6 +277,7 @@ TEST(changed, "an operator's event where the state has it; a reserved job is bus
         {WEIRI_JOB_KICK, WEIR_JOB_RESERVED, WEIRI_NOTHING, WEIR_EBUSY, WEIRI_JOB_GONE},
         {WEIRI_JOB_KICK, WEIR_JOB_READY, WEIRI_NOTHING, WEIR_ESTATE, WEIRI_JOB_GONE},
         {WEIRI_JOB_REMOVE, WEIR_JOB_ENDED, WEIRI_DELETE, WEIR_OK, WEIRI_JOB_GONE},
+        {WEIRI_JOB_REMOVE, WEIR_JOB_READY, WEIRI_UPDATE, WEIR_OK, WEIR_JOB_ENDED},
         {WEIRI_JOB_REMOVE, WEIR_JOB_RESERVED, WEIRI_NOTHING, WEIR_EBUSY, WEIRI_JOB_GONE},
         {WEIRI_JOB_SET_ASIDE, WEIR_JOB_READY, WEIRI_UPDATE, WEIR_OK, WEIR_JOB_BURIED},
         {WEIRI_JOB_SET_ASIDE, WEIR_JOB_BURIED, WEIRI_NOTHING, WEIR_ESTATE, WEIRI_JOB_GONE},
@@ -297,7 +293,7 @@ TEST(changed, "an operator's event where the state has it; a reserved job is bus
         CHECK_INT(effects.to, ==, rows[i].to);
         CHECK_INT(effects.from, ==, rows[i].write == WEIRI_NOTHING ? 0 : rows[i].state);
         CHECK_INT(effects.wakes, ==, rows[i].to == WEIR_JOB_READY);
-        bool is_freed = rows[i].write == WEIRI_DELETE || rows[i].to == WEIR_JOB_BURIED;
+        bool is_freed = rows[i].write == WEIRI_DELETE || rows[i].to >= WEIR_JOB_BURIED;
         CHECK_INT(effects.frees_key, ==, is_freed);
     }
 }
@@ -328,30 +324,6 @@ TEST(refiled, "a job moves to a tube that has not its key; one that runs or has 
         CHECK_INT(row.tube, ==, rows[i].write == WEIRI_UPDATE ? 3 : 2);
         CHECK_INT(effects.wakes, ==, rows[i].write == WEIRI_UPDATE && i == 0);
     }
-}
-
-TEST(asks_policy, "where a settlement asks for no policy, none makes a difference")
-{
-    static const enum weiri_job_event events[] = {
-        WEIRI_JOB_TOUCH, WEIRI_JOB_DONE, WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN, WEIRI_JOB_BURY};
-    static const struct weiri_tube_record full = {.policy = {.archive_ns = 10, .group_limit = 1}};
-    struct weiri_reservation grouped = {.token = TOKEN, .job = {.group = "old"}};
-    size_t asks = 0;
-    for (size_t i = 0; i < 2 * sizeof(events) / sizeof(events[0]); i++) {
-        const struct weiri_settlement settlement = {
-            .reservation = i % 2 == 0 ? &reservation : &grouped, .event = events[i / 2]};
-        struct weiri_job_row with = row_in(WEIR_JOB_RESERVED);
-        struct weiri_job_row without = with;
-        struct weiri_effects found;
-        struct weiri_effects expected;
-        (void)weiri_decide_settle(&with, &settlement, &full, now, &found);
-        (void)weiri_decide_settle(&without, &settlement, &plain, now, &expected);
-        bool is_same = with.facts.state == without.facts.state && found.wakes == expected.wakes;
-        bool does = weiri_settle_asks_policy(&settlement);
-        CHECK(does || is_same);
-        asks += does;
-    }
-    CHECK_INT(asks, ==, 5); /* both ends with success, and three ends of a run of a group */
 }
 
 static struct weir_job shown(const struct weiri_job_row *row)

@@ -46,6 +46,7 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
         return WEIRI_NOTHING;
     }
     enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    ret_effects->end = ret_effects->end != 0 ? WEIR_RUN_DROPPED : ret_effects->end;
     if (write == WEIRI_UPDATE && step.event == WEIRI_JOB_RESERVE) {
         ret_effects->is_started = true;
         row->started_ns = now.wall_ns;
@@ -89,9 +90,9 @@ bool weiri_end_trims(int64_t number)
     return (weiri_hash_fold((uint64_t)number ^ WEIRI_HASH_A, WEIRI_HASH_B) & 127) == 0;
 }
 
-int64_t weiri_archive_until(const struct weir_tube_policy *policy, int64_t now_ns)
+int64_t weiri_keep_until(const struct weir_tube_policy *policy, int64_t now_ns)
 {
-    return policy->archive_ns == 0              ? INT64_MAX
-           : policy->archive_ns == WEIR_FOREVER ? INT64_MIN
-                                                : weiri_time_sub(now_ns, policy->archive_ns);
+    return policy->keep_ns == WEIR_KEEP_NONE ? INT64_MAX
+           : policy->keep_ns == WEIR_FOREVER ? INT64_MIN
+                                             : weiri_time_sub(now_ns, policy->keep_ns);
 }

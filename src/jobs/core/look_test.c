@@ -76,7 +76,7 @@ TEST(late, "a job that was never reserved is late behind the limit, and buried o
         bool is_late;
     } rows[] = {
         {WEIR_LATE_BURY, WEIR_SECONDS(19), 0, "", WEIRI_UPDATE, WEIR_EPAST, true},
-        {WEIR_LATE_DROP, WEIR_SECONDS(19), 0, "", WEIRI_DELETE, WEIR_OK, true},
+        {WEIR_LATE_DROP, WEIR_SECONDS(19), 0, "", WEIRI_UPDATE, WEIR_OK, true},
         {WEIR_LATE_BURY, WEIR_SECONDS(20), 0, "", WEIRI_UPDATE, WEIR_OK, false},
         {WEIR_LATE_RUN, 0, 0, "", WEIRI_UPDATE, WEIR_OK, false},
         {WEIR_LATE_BURY, WEIR_SECONDS(19), 1, "", WEIRI_UPDATE, WEIR_OK, false},
@@ -92,6 +92,7 @@ TEST(late, "a job that was never reserved is late behind the limit, and buried o
         CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, &taker, now, &effects), ==,
                   rows[i].write);
         CHECK_STATUS(effects.burial, rows[i].burial);
+        CHECK_INT(effects.end, ==, rows[i].late == WEIR_LATE_DROP ? WEIR_RUN_DROPPED : 0);
         CHECK_INT(effects.is_late, ==, rows[i].is_late);
         CHECK_INT(effects.is_started, ==, !rows[i].is_late);
         if (rows[i].is_late) {
@@ -221,14 +222,18 @@ TEST(end_trims,
     }
 }
 
-TEST(archive_until, "ended jobs are kept for a time, for ever, or not at all")
+TEST(keep_until, "ended jobs are kept for a time, for ever, or not at all")
 {
     static const struct {
-        int64_t archive_ns;
+        int64_t keep_ns;
         int64_t ended_ns;
-    } rows[] = {{10, WALL - 10}, {WEIR_FOREVER, INT64_MIN}, {0, INT64_MAX}};
+    } rows[] = {{10, WALL - 10},
+                {WEIR_FOREVER, INT64_MIN},
+                {WEIR_KEEP_NONE, INT64_MAX},
+                {0, WALL - WEIR_SECONDS(7 * 86400)}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct weir_tube_policy policy = {.archive_ns = rows[i].archive_ns};
-        CHECK_INT(weiri_archive_until(&policy, WALL), ==, rows[i].ended_ns);
+        struct weir_tube_policy policy = {.keep_ns = rows[i].keep_ns};
+        weiri_policy_fill(&policy);
+        CHECK_INT(weiri_keep_until(&policy, WALL), ==, rows[i].ended_ns);
     }
 }

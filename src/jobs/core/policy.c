@@ -5,27 +5,27 @@
 #include "base/error.h"
 
 #define LATE_DEFAULT WEIR_SECONDS(1800)
-#define ALL (WEIR_POLICY_GROUP_LIMIT * 2 - 1)
+#define KEEP_DEFAULT WEIR_SECONDS(7 * 24 * 3600)
+#define KEEP_COUNT_DEFAULT 1000
+#define ALL (WEIR_POLICY_ARCHIVE * 2 - 1)
 
 /* What follows for the members that a change does not name. */
 static void fill_in(struct weir_tube_policy *policy, uint32_t members)
 {
-    bool has_count = (members & WEIR_POLICY_ARCHIVE_COUNT) != 0;
     bool has_limit = (members & WEIR_POLICY_LATE_NS) != 0;
-    if (has_count && policy->archive_count > 0 && (members & WEIR_POLICY_ARCHIVE_NS) == 0 &&
-        policy->archive_ns == 0) {
-        policy->archive_ns = WEIR_FOREVER;
-    }
     if (has_limit && policy->late_ns > 0 && (members & WEIR_POLICY_LATE) == 0 &&
         policy->late == WEIR_LATE_RUN) {
         policy->late = WEIR_LATE_BURY;
     }
-    if (!has_count && policy->archive_ns == 0) {
-        policy->archive_count = 0;
-    }
     if (!has_limit && policy->late == WEIR_LATE_RUN) {
         policy->late_ns = 0;
     }
+}
+
+void weiri_policy_fill(struct weir_tube_policy *policy)
+{
+    policy->keep_ns = policy->keep_ns == 0 ? KEEP_DEFAULT : policy->keep_ns;
+    policy->keep_count = policy->keep_count == 0 ? KEEP_COUNT_DEFAULT : policy->keep_count;
 }
 
 enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
@@ -36,8 +36,9 @@ enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
     struct weir_tube_policy merged = *policy;
 #define TAKE(member, bit)                                                                          \
     merged.member = (members & WEIR_POLICY_##bit) != 0 ? change->member : merged.member;
-    TAKE(archive_ns, ARCHIVE_NS)
-    TAKE(archive_count, ARCHIVE_COUNT)
+    TAKE(keep_ns, KEEP_NS)
+    TAKE(keep_count, KEEP_COUNT)
+    TAKE(archive, ARCHIVE)
     TAKE(late_ns, LATE_NS)
     TAKE(late, LATE)
     TAKE(group_limit, GROUP_LIMIT)
@@ -46,11 +47,6 @@ enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,
     if (merged.late == WEIR_LATE_RUN && merged.late_ns != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "late_ns is set and late is run: expected bury or drop");
-    }
-    if (merged.archive_ns == 0 && merged.archive_count != 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "archive_count is set and archive_ns is 0: expected a time, or "
-                          "WEIR_FOREVER");
     }
     if (merged.late != WEIR_LATE_RUN && merged.late_ns == 0) {
         merged.late_ns = LATE_DEFAULT;

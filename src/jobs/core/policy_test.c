@@ -7,7 +7,7 @@
 #define DAY WEIR_SECONDS(86400)
 #define FULL                                                                                       \
     {                                                                                              \
-        DAY, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 0                                             \
+        DAY, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 1, 0                                          \
     }
 
 struct row {
@@ -19,11 +19,12 @@ struct row {
 
 static void expect(const struct weir_tube_policy *is, const struct weir_tube_policy *expected)
 {
-    CHECK_INT(is->archive_ns, ==, expected->archive_ns);
-    CHECK_INT(is->archive_count, ==, expected->archive_count);
+    CHECK_INT(is->keep_ns, ==, expected->keep_ns);
+    CHECK_INT(is->keep_count, ==, expected->keep_count);
     CHECK_INT(is->late_ns, ==, expected->late_ns);
     CHECK_INT(is->late, ==, expected->late);
     CHECK_INT(is->group_limit, ==, expected->group_limit);
+    CHECK_INT(is->archive, ==, expected->archive);
     CHECK_INT(is->members, ==, 0);
 }
 
@@ -35,28 +36,24 @@ TEST(merge, "a change of a policy takes the members that it names, and what foll
         {{0}, FULL, FULL, WEIR_OK},
         /* One of them. */
         {FULL,
-         {.members = WEIR_POLICY_GROUP_LIMIT, .archive_ns = 5, .group_limit = 1},
-         {DAY, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 1, 0},
+         {.members = WEIR_POLICY_GROUP_LIMIT, .keep_ns = 5, .group_limit = 1},
+         {DAY, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 1, 1, 0},
          WEIR_OK},
         {FULL,
-         {.members = WEIR_POLICY_ARCHIVE_COUNT},
-         {DAY, 0, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 0},
+         {.members = WEIR_POLICY_KEEP_COUNT},
+         {DAY, 0, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 1, 0},
          WEIR_OK},
         {FULL,
          {.members = WEIR_POLICY_LATE, .late = WEIR_LATE_BURY},
-         {DAY, 7, WEIR_SECONDS(60), WEIR_LATE_BURY, 3, 0},
+         {DAY, 7, WEIR_SECONDS(60), WEIR_LATE_BURY, 3, 1, 0},
          WEIR_OK},
-        /* What belongs to an archive or to a limit that is switched off goes with it. */
+        /* What belongs to a limit goes with it. */
         {FULL,
-         {.members = WEIR_POLICY_ARCHIVE_NS},
-         {0, 0, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 0},
+         {.members = WEIR_POLICY_KEEP_NS, .keep_ns = WEIR_KEEP_NONE},
+         {WEIR_KEEP_NONE, 7, WEIR_SECONDS(60), WEIR_LATE_DROP, 3, 1, 0},
          WEIR_OK},
-        {FULL, {.members = WEIR_POLICY_LATE}, {DAY, 7, 0, WEIR_LATE_RUN, 3, 0}, WEIR_OK},
-        /* A number switches the archive on, and a limit burial. */
-        {{0},
-         {.members = WEIR_POLICY_ARCHIVE_COUNT, .archive_count = 2},
-         {.archive_ns = WEIR_FOREVER, .archive_count = 2},
-         WEIR_OK},
+        {FULL, {.members = WEIR_POLICY_LATE}, {DAY, 7, 0, WEIR_LATE_RUN, 3, 1, 0}, WEIR_OK},
+        /* A limit buries late ones. */
         {{0},
          {.members = WEIR_POLICY_LATE_NS, .late_ns = 9},
          {.late_ns = 9, .late = WEIR_LATE_BURY},
@@ -68,15 +65,10 @@ TEST(merge, "a change of a policy takes the members that it names, and what foll
          WEIR_OK},
         {FULL,
          {.members = WEIR_POLICY_LATE_NS},
-         {DAY, 7, WEIR_SECONDS(1800), WEIR_LATE_DROP, 3, 0},
+         {DAY, 7, WEIR_SECONDS(1800), WEIR_LATE_DROP, 3, 1, 0},
          WEIR_OK},
         /* Contradictions. */
-        {FULL,
-         {.members = WEIR_POLICY_ARCHIVE_NS | WEIR_POLICY_ARCHIVE_COUNT, .archive_count = 1},
-         {0},
-         WEIR_EINVAL},
         {FULL, {.members = WEIR_POLICY_LATE | WEIR_POLICY_LATE_NS, .late_ns = 1}, {0}, WEIR_EINVAL},
-        {{0}, {.archive_count = 1}, {0}, WEIR_EINVAL},
         {{0}, {.late_ns = 1}, {0}, WEIR_EINVAL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

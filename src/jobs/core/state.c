@@ -4,10 +4,10 @@
 
 #include "base/time.h"
 
-static void end_lease(struct weiri_job_facts *job, enum weir_job_state state)
+static void end_lease(struct weiri_job_facts *job, enum weir_job_state state, int64_t now_ns)
 {
     job->state = state;
-    job->lease_ns = 0;
+    job->lease_ns = state == WEIR_JOB_ENDED ? now_ns : 0;
     job->verdict = (enum weir_verdict)0;
 }
 
@@ -27,21 +27,18 @@ static enum weir_status apply_holder(struct weiri_job_facts *job, const struct w
         job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
         break;
     case WEIRI_JOB_DONE:
-        end_lease(job, step->is_archived ? WEIR_JOB_ENDED : WEIRI_JOB_GONE);
-        job->lease_ns = step->is_archived ? now_ns : 0;
-        break;
     case WEIRI_JOB_DISCARD:
-        end_lease(job, WEIRI_JOB_GONE);
+        end_lease(job, WEIR_JOB_ENDED, now_ns);
         break;
     case WEIRI_JOB_RENEW:
     case WEIRI_JOB_RELEASE:
     case WEIRI_JOB_RETURN:
         job->attempts = step->event == WEIRI_JOB_RENEW ? 0 : job->attempts - is_return;
         job->run_at_ns = is_return && !is_later ? job->run_at_ns : step->run_at_ns;
-        end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+        end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY, now_ns);
         break;
     default:
-        end_lease(job, WEIR_JOB_BURIED);
+        end_lease(job, WEIR_JOB_BURIED, now_ns);
         break;
     }
     return WEIR_OK;
@@ -62,12 +59,13 @@ static enum weir_status reserve(struct weiri_job_facts *job, const struct weiri_
     return WEIR_OK;
 }
 
-static enum weir_status move(struct weiri_job_facts *job, bool is_allowed, enum weir_job_state to)
+static enum weir_status move(struct weiri_job_facts *job, bool is_allowed, enum weir_job_state to,
+                             int64_t now_ns)
 {
     if (!is_allowed) {
         return WEIR_ESTATE;
     }
-    end_lease(job, to);
+    end_lease(job, to, now_ns);
     return WEIR_OK;
 }
 
@@ -105,7 +103,7 @@ static enum weir_status kick(struct weiri_job_facts *job, const struct weiri_job
     }
     job->lost = 0;
     job->run_at_ns = is_later ? step->run_at_ns : weiri_time_earlier(job->run_at_ns, now_ns);
-    end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+    end_lease(job, is_later ? WEIR_JOB_DELAYED : WEIR_JOB_READY, now_ns);
     return WEIR_OK;
 }
 
@@ -115,7 +113,8 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     enum weir_job_state state = job->state;
     switch (step->event) {
     case WEIRI_JOB_DUE:
-        return move(job, state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns, WEIR_JOB_READY);
+        return move(job, state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns, WEIR_JOB_READY,
+                    now_ns);
     case WEIRI_JOB_RESERVE:
         return reserve(job, step, now_ns);
     case WEIRI_JOB_TOUCH:
@@ -130,25 +129,30 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
         return move(job,
                     state == WEIR_JOB_RESERVED &&
                         (step->event == WEIRI_JOB_TAKE_BACK || job->lease_ns <= now_ns),
-                    job->attempts >= step->attempts_max ? WEIR_JOB_BURIED : WEIR_JOB_READY);
+                    job->attempts >= step->attempts_max ? WEIR_JOB_BURIED : WEIR_JOB_READY, now_ns);
     case WEIRI_JOB_DAMAGE:
-        return move(job, state == WEIR_JOB_READY, WEIR_JOB_BURIED);
+        return move(job, state == WEIR_JOB_READY, WEIR_JOB_BURIED, now_ns);
     case WEIRI_JOB_KICK:
         return kick(job, step, now_ns);
     case WEIRI_JOB_CANCEL:
         job->verdict = state == WEIR_JOB_RESERVED ? step->verdict : job->verdict;
         return state == WEIR_JOB_RESERVED ? WEIR_OK : WEIR_ESTATE;
     case WEIRI_JOB_REMOVE:
-        return move(job, state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE, WEIRI_JOB_GONE);
+        return move(job,
+                    state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE &&
+                        (step->states == 0 || (step->states >> state & 1) != 0),
+                    state == WEIR_JOB_ENDED ? WEIRI_JOB_GONE : WEIR_JOB_ENDED, now_ns);
     case WEIRI_JOB_SET_ASIDE:
-        return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIR_JOB_BURIED);
+        return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIR_JOB_BURIED,
+                    now_ns);
     case WEIRI_JOB_RENEW:
         return state == WEIR_JOB_RESERVED ? apply_holder(job, step, now_ns)
                                           : renew(job, step->run_at_ns, now_ns);
     case WEIRI_JOB_RESCHEDULE:
         return reschedule(job, step->run_at_ns, now_ns);
     case WEIRI_JOB_MOVED_AWAY:
-        return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIRI_JOB_GONE);
+        return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIRI_JOB_GONE,
+                    now_ns);
     }
     return WEIR_ESTATE;
 }

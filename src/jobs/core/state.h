@@ -13,18 +13,18 @@
 /* The decisions about a job: plain functions of (job, event, now), without clock, lock or disk.
  *
  *                     due                    reserve
- *        delayed ------------> ready ----------------------> reserved --- done ---> (gone)
+ *        delayed ------------> ready ----------------------> reserved --- done ---> ended
  *           ^                  ^  ^                           |  |  |
  *           |                  |  +--- return, expire --------+  |  |
  *           +---- release -----+---------------------------------+  |
  *                              |                                    |
  *                              +---- kick ---- buried <-------------+ bury, expire
  *
- * done with is_archived: reserved -> ended. renew: delayed, ready, reserved -> delayed or ready.
- * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried, ended ->
- * gone. moved away: delayed, ready -> gone. damage: ready -> buried. set aside: delayed, ready ->
- * buried. touch: reserved, for longer. take back: as expire, before the lease ends. cancel:
- * reserved, with a verdict for its end. discard: reserved -> gone.
+ * renew: delayed, ready, reserved -> delayed or ready.
+ * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried ->
+ * ended; ended -> gone. moved away: delayed, ready -> gone. damage: ready -> buried. set aside:
+ * delayed, ready -> buried. touch: reserved, for longer. take back: as expire, before the lease
+ * ends. cancel: reserved, with a verdict for its end. discard: reserved -> ended.
  */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
@@ -36,7 +36,7 @@ struct weiri_job_facts {
     uint32_t attempts;
     int64_t run_at_ns;
     int64_t ttr_ns;
-    int64_t lease_ns;          /* when the reservation ends; 0: none */
+    int64_t lease_ns;          /* when the reservation ends, or the job has ended; 0: none */
     uint64_t token;            /* that of the last reservation; each is larger than all before */
     enum weir_verdict verdict; /* on this reservation; 0: none, and of a job that has none */
     uint32_t attempts_max;     /* of who made it; 0: not known */
@@ -47,7 +47,7 @@ struct weiri_job_facts {
 #define WEIRI_FEW_ATTEMPTS 3
 static inline bool weiri_is_suspect(const struct weiri_job_facts *job)
 {
-    return job->lost >= 2;
+    return job->lost >= 2 && job->state != WEIR_JOB_ENDED;
 }
 
 enum weiri_job_event {
@@ -81,8 +81,7 @@ struct weiri_job_step {
     enum weir_verdict verdict; /* cancel */
     uint64_t token;            /* by the holder: the reservation's; reserve: the least one */
     int64_t run_at_ns;         /* release, return, renew, reschedule, kick: when it becomes ready */
-    uint32_t states;           /* kick: bits 1U << state; 0: buried */
-    bool is_archived;          /* done: it is kept, and its lease is the time of its end */
+    uint32_t states;           /* kick, remove: bits 1U << state; 0: buried; any */
 };
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a

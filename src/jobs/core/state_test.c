@@ -9,6 +9,7 @@
 #define READY WEIR_JOB_READY
 #define RESERVED WEIR_JOB_RESERVED
 #define BURIED WEIR_JOB_BURIED
+#define ENDED WEIR_JOB_ENDED
 
 enum {
     NOW = 1000,
@@ -62,20 +63,20 @@ static const struct row {
     {WEIRI_JOB_DUE, NOW + 1, {NO, TO(READY), NO, NO, NO, NO}},
     {WEIRI_JOB_RESERVE, NOW, {NO, NO, TO(RESERVED), NO, NO, NO}},
     {WEIRI_JOB_TOUCH, NOW, {LOST, LOST, LOST, TO(RESERVED), LOST, LOST}},
-    {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(GONE), LOST, LOST}},
+    {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(ENDED), LOST, LOST}},
     {WEIRI_JOB_RELEASE, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST, LOST}},
     {WEIRI_JOB_RELEASE, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST, LOST}},
     {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST, LOST}},
     {WEIRI_JOB_RETURN, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST, LOST}},
     {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST, LOST}},
-    {WEIRI_JOB_DISCARD, NOW, {LOST, LOST, LOST, TO(GONE), LOST, LOST}},
+    {WEIRI_JOB_DISCARD, NOW, {LOST, LOST, LOST, TO(ENDED), LOST, LOST}},
     {WEIRI_JOB_TAKE_BACK, NOW, {NO, NO, NO, TO(READY), NO, NO}},
     {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO, NO}},
     {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO, NO}},
     {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO, NO}},
     {WEIRI_JOB_KICK, NOW, {NO, NO, NO, NO, TO(DELAYED), NO}},
     {WEIRI_JOB_KICK, NOW + 10, {NO, NO, NO, NO, TO(READY), NO}},
-    {WEIRI_JOB_REMOVE, NOW, {NO, TO(GONE), TO(GONE), NO, TO(GONE), TO(GONE)}},
+    {WEIRI_JOB_REMOVE, NOW, {NO, TO(ENDED), TO(ENDED), NO, TO(ENDED), TO(GONE)}},
     {WEIRI_JOB_MOVED_AWAY, NOW, {NO, TO(GONE), TO(GONE), NO, NO, NO}},
     {WEIRI_JOB_RESCHEDULE, NOW, {NO, TO(DELAYED), TO(DELAYED), NO, NO, NO}},
     {WEIRI_JOB_RESCHEDULE, NOW + 10, {NO, TO(READY), TO(READY), NO, NO, NO}},
@@ -105,7 +106,7 @@ TEST(table, "each event leads from each state where the table says, or changes n
             CHECK_STATUS(weiri_job_apply(&job, &step, rows[i].now), rows[i].from[state].status);
             if (rows[i].from[state].status == WEIR_OK) {
                 CHECK_INT(job.state, ==, rows[i].from[state].state);
-                CHECK((job.lease_ns != 0) == (job.state == RESERVED));
+                CHECK((job.lease_ns != 0) == (job.state == RESERVED || job.state == ENDED));
                 CHECK_INT(job.attempts, ==, attempts_after(rows[i].event));
             } else {
                 CHECK(is_same(&job, &before));
@@ -255,7 +256,8 @@ TEST(late_holder, "a holder has the job after its lease until it is reserved aga
     struct weiri_job_facts job = job_in(RESERVED);
     struct weiri_job_step step = {.event = WEIRI_JOB_DONE, .token = TOKEN};
     CHECK_STATUS(weiri_job_apply(&job, &step, NOW + TTR * 10), WEIR_OK);
-    CHECK_INT(job.state, ==, GONE);
+    CHECK_INT(job.state, ==, ENDED);
+    CHECK_INT(job.lease_ns, ==, NOW + TTR * 10);
 }
 
 TEST(expiry, "a reservation that ends buries the job after its last attempt")

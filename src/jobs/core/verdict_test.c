@@ -14,7 +14,7 @@ enum {
     ATTEMPTS = 3
 };
 
-#define GONE WEIRI_JOB_GONE
+#define ENDED WEIR_JOB_ENDED
 #define NONE ((enum weir_verdict)0)
 #define BURY WEIR_VERDICT_BURY
 #define REMOVE WEIR_VERDICT_REMOVE
@@ -86,7 +86,7 @@ static enum weir_job_state state_after(enum weiri_job_event event, enum weir_ver
     case BURY:
         return WEIR_JOB_BURIED;
     case REMOVE:
-        return GONE;
+        return ENDED;
     case RETRY:
         return event == WEIRI_JOB_RETURN    ? WEIR_JOB_READY /* nothing has failed */
                : is_last                    ? WEIR_JOB_BURIED
@@ -112,7 +112,8 @@ TEST(every_end, "whoever ends the reservation applies its verdict, and the key g
                     ends[i] == WEIRI_JOB_RETURN && (verdict == NONE || verdict == RETRY);
                 CHECK_INT(row.facts.state, ==, state);
                 CHECK_INT(effects.to, ==, state);
-                CHECK_INT(write, ==, state == GONE ? WEIRI_DELETE : WEIRI_UPDATE);
+                CHECK_INT(write, ==, WEIRI_UPDATE);
+                CHECK_INT(effects.end, ==, state == ENDED ? WEIR_RUN_CANCELED : 0);
                 CHECK_INT(row.facts.verdict, ==, 0);
                 CHECK_INT(row.facts.attempts, ==, is_return ? ATTEMPTS - 1 : ATTEMPTS);
                 CHECK_INT(row.facts.run_at_ns, ==,
@@ -120,7 +121,7 @@ TEST(every_end, "whoever ends the reservation applies its verdict, and the key g
                           : verdict == RETRY && state == WEIR_JOB_READY && ends[i] == WEIRI_JOB_BURY
                               ? WALL
                               : WALL - 50);
-                CHECK_INT(effects.frees_key, ==, state == GONE || state == WEIR_JOB_BURIED);
+                CHECK_INT(effects.frees_key, ==, state == ENDED || state == WEIR_JOB_BURIED);
                 CHECK(effects.wakes == (state == WEIR_JOB_READY));
                 CHECK_STATUS(effects.status, WEIR_OK);
             }
@@ -166,19 +167,16 @@ TEST(told,
             (void)settle(&row, ends[i], &effects);
             CHECK(effects.is_canceled);
             CHECK(effects.reason == NULL);
-            bool is_kept = v == BURY || (v == RETRY && ends[i] != WEIRI_JOB_RETURN);
+            bool is_kept = v != RETRY || (v == RETRY && ends[i] != WEIRI_JOB_RETURN);
             CHECK_INT(effects.kept.outcome, ==, is_kept ? WEIR_RUN_CANCELED : 0);
-            CHECK_INT(effects.kept.exit_status, ==, v == REMOVE ? 0 : 3);
+            CHECK_INT(effects.kept.exit_status, ==, 3);
             CHECK(effects.retried == (v == RETRY && is_kept) && !effects.expired);
         }
         struct weiri_effects effects;
         struct weiri_job_row row = running((enum weir_verdict)v, false, false);
         (void)end(&row, WEIRI_JOB_EXPIRE, &effects);
         CHECK(effects.expired && effects.burial == WEIR_OK);
-        CHECK_INT(effects.kept.outcome, ==,
-                  v == BURY     ? WEIR_RUN_CANCELED
-                  : v == REMOVE ? 0
-                                : WEIR_RUN_LOST);
+        CHECK_INT(effects.kept.outcome, ==, v != RETRY ? WEIR_RUN_CANCELED : WEIR_RUN_LOST);
         CHECK((effects.reason == NULL) == (v != RETRY));
     }
     struct weiri_effects effects;
@@ -216,7 +214,8 @@ TEST(done_beats, "success is success, whatever was asked")
     for (int v = BURY; v <= RETRY; v++) {
         struct weiri_effects effects;
         struct weiri_job_row row = running((enum weir_verdict)v, false, true);
-        CHECK_INT(settle(&row, WEIRI_JOB_DONE, &effects), ==, WEIRI_DELETE);
+        CHECK_INT(settle(&row, WEIRI_JOB_DONE, &effects), ==, WEIRI_UPDATE);
+        CHECK_INT(effects.end, ==, WEIR_RUN_DONE);
         CHECK(effects.done && !effects.is_canceled && effects.status == WEIR_OK);
         row = running((enum weir_verdict)v, true, true);
         CHECK_INT(settle(&row, WEIRI_JOB_DONE, &effects), ==, WEIRI_UPDATE);
@@ -277,10 +276,8 @@ TEST(waiting, "a job that waits ends at once, with its key; a retry needs a run"
             row.facts.lease_ns = 0;
             enum weiri_write write =
                 cancel(&row, (enum weir_verdict)v, false, false, LEASE, &effects);
-            CHECK_INT(write, ==,
-                      v == BURY     ? WEIRI_UPDATE
-                      : v == REMOVE ? WEIRI_DELETE
-                                    : WEIRI_NOTHING);
+            CHECK_INT(write, ==, v == RETRY ? WEIRI_NOTHING : WEIRI_UPDATE);
+            CHECK_INT(effects.end, ==, v == REMOVE ? WEIR_RUN_CANCELED : 0);
             CHECK_STATUS(effects.status, v == RETRY ? WEIR_ESTATE : WEIR_OK);
             CHECK(!effects.is_canceled && !effects.tells_holder);
             CHECK_INT(row.facts.verdict, ==, 0);
@@ -327,7 +324,8 @@ TEST(passed_lease_at_once, "a reservation without a worker ends with the cancel,
     struct weiri_effects effects;
     struct weiri_job_row row = running(NONE, false, false);
     row.facts.lease_ns = 0; /* of an earlier boot */
-    CHECK_INT(cancel(&row, REMOVE, false, false, 0, &effects), ==, WEIRI_DELETE);
+    CHECK_INT(cancel(&row, REMOVE, false, false, 0, &effects), ==, WEIRI_UPDATE);
+    CHECK_INT(row.facts.state, ==, ENDED);
 }
 
 TEST(taken_back, "a job is taken back from a worker that does not live, or by force, as a lost run")

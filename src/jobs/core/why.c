@@ -104,7 +104,9 @@ void weiri_why_explain(const struct weir_job *job, int64_t paused_until_ns, uint
         break;
     case WEIR_JOB_ENDED:
         why.reason = WEIR_WHY_DONE;
-        say(&why, "it is done, after run %u", attempts);
+        say(&why, "it %s %s, after run %u", job->end == WEIR_RUN_DONE ? "is" : "was",
+            weir_job_outcome_name(job->end), attempts);
+        say_reason(&why, job);
         break;
     default:
         explain_wait(job, paused_until_ns, group_limit, running, &why);

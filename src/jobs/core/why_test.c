@@ -56,6 +56,10 @@ TEST(states, "a job in each state has its reason, its time and its words")
     check(&job, LATER, WEIR_WHY_BURIED, 0, "buried after run 2: no; it has the key \"k\"");
     job.key = NULL;
     job.state = WEIR_JOB_ENDED;
+    job.end = WEIR_RUN_CANCELED;
+    check(&job, LATER, WEIR_WHY_DONE, 0, "it was canceled, after run 2: no");
+    job.end = WEIR_RUN_DONE;
+    job.reason = "";
     check(&job, LATER, WEIR_WHY_DONE, 0, "it is done, after run 2");
 }
 

@@ -85,7 +85,8 @@ static void run_change(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
     const struct weiri_change *change = request->change;
-    const struct weiri_job_step step = {.event = change->event, .run_at_ns = change->run_at_ns};
+    const struct weiri_job_step step = {
+        .event = change->event, .run_at_ns = change->run_at_ns, .states = change->states};
     struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};

@@ -68,7 +68,8 @@ void weiri_stored_body_read(struct weiri_connection *connection, sqlite3_stmt *s
                                      .size = whole.size,
                                      .is_there =
                                          sqlite3_column_type(statement, first + 1) != SQLITE_NULL};
-    body.is_sound = body.is_there && weiri_body_checksum(whole, told) == checksum;
+    bool is_left_out = sqlite3_column_type(statement, first) == SQLITE_NULL;
+    body.is_sound = body.is_there ? weiri_body_checksum(whole, told) == checksum : is_left_out;
     const char *next = told.bytes;
     /* What is damaged may end without a NUL. */
     const char *end = told.size > 0 && next[told.size - 1] == '\0' ? next + told.size : next;

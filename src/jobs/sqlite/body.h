@@ -38,7 +38,7 @@ struct weiri_stored_body {
     size_t size;
     WEIRI_TOLD_FIELDS(WEIRI_TEXT_MEMBER) /* "": none */
     bool is_there;
-    bool is_sound; /* it is there, and the checksum fits */
+    bool is_sound; /* the checksum fits; or it is not there, as its job has ended */
 };
 
 /* The value of what a put has beside its body. */

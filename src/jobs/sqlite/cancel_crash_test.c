@@ -148,8 +148,10 @@ static void look(void *arg)
 static int keep(const struct weir_job *job, void *arg)
 {
     struct weir_job *kept = arg;
-    *kept = (struct weir_job){
-        .state = job->state, .attempts = job->attempts, .last_outcome = job->last_outcome};
+    *kept = (struct weir_job){.state = job->state,
+                              .end = job->end,
+                              .attempts = job->attempts,
+                              .last_outcome = job->last_outcome};
     return 0;
 }
 
@@ -174,10 +176,11 @@ static void compare(struct ledger *ledger)
     struct weir_job job = {.state = 0};
     enum weir_status status = weir_broker_peek_id(broker, "1", keep, &job, NULL);
     struct weir_tube_counts counts = {.ready = 0};
+    bool is_there = status == WEIR_OK && job.state != WEIR_JOB_ENDED;
     if (status == WEIR_OK) {
         counts = jobs_counts(broker, "t");
     }
-    CHECK_INT(counts.delayed + counts.ready + counts.buried, ==, status == WEIR_OK);
+    CHECK_INT(counts.delayed + counts.ready + counts.buried, ==, is_there);
     CHECK_INT(counts.reserved, ==, 0);
     CHECK_INT(atomic_load(&ledger->late_runs), ==, 0);
     CHECK_STATUS(weir_broker_check(broker, complain, NULL, NULL), WEIR_OK);
@@ -185,9 +188,9 @@ static void compare(struct ledger *ledger)
     bool is_applied = atomic_load(&ledger->was_asked) || atomic_load(&ledger->was_ended) ||
                       atomic_load(&ledger->is_judged);
     if (atomic_load(&ledger->is_done)) {
-        CHECK_STATUS(status, WEIR_ENOTFOUND);
+        CHECK_INT(job.end, ==, WEIR_RUN_DONE);
     } else if (is_applied && ledger->verdict == WEIR_VERDICT_REMOVE) {
-        CHECK_STATUS(status, WEIR_ENOTFOUND);
+        CHECK_INT(job.end, ==, WEIR_RUN_CANCELED);
     } else if (is_applied && ledger->verdict == WEIR_VERDICT_BURY) {
         CHECK_INT(job.state, ==, WEIR_JOB_BURIED);
     } else if (is_applied) {
@@ -197,7 +200,7 @@ static void compare(struct ledger *ledger)
     /* What was not acknowledged may be there, or not: but a job is lost by a success or a verdict
      * alone. */
     bool may_be_gone = ledger->verdict == WEIR_VERDICT_REMOVE || atomic_load(&ledger->may_go_on);
-    CHECK(status == WEIR_OK || (status == WEIR_ENOTFOUND && may_be_gone));
+    CHECK(status == WEIR_OK && (job.end == 0 || may_be_gone));
 }
 
 enum role {

@@ -203,7 +203,7 @@ static void check_end(enum weir_verdict verdict, bool has_put, enum end how)
         CHECK_STRING(seen.body, "new");
         CHECK_STRING(seen.reason, "");
     } else if (how == DONE || verdict == WEIR_VERDICT_REMOVE) {
-        CHECK_INT(seen.state, ==, 0);
+        CHECK_INT(seen.state, ==, WEIR_JOB_ENDED);
     } else if (verdict == WEIR_VERDICT_BURY) {
         CHECK_INT(seen.state, ==, WEIR_JOB_BURIED);
         CHECK_STRING(seen.reason, "canceled by anna");
@@ -275,7 +275,7 @@ TEST(passed_lease, "where the reservation has passed a verdict is applied at onc
         struct seen seen = look(running.other);
         CHECK_INT(seen.state, ==,
                   verdict == WEIR_VERDICT_BURY     ? WEIR_JOB_BURIED
-                  : verdict == WEIR_VERDICT_REMOVE ? 0
+                  : verdict == WEIR_VERDICT_REMOVE ? WEIR_JOB_ENDED
                                                    : WEIR_JOB_READY);
         settle(&running, WEIRI_JOB_RELEASE, WEIR_ELEASELOST);
         end(&running);
@@ -348,7 +348,7 @@ TEST(kept, "a run that this process keeps is not ended by a cancel, however late
     jobs_free_one(broker, job);
     pass(HOUR);
     end_leases(broker);
-    CHECK_INT(look(broker).state, ==, 0);
+    CHECK_INT(look(broker).state, ==, WEIR_JOB_ENDED);
     weir_broker_close(broker);
 }
 
@@ -389,8 +389,8 @@ TEST(waits, "a job that waits is ended at once; it cannot be retried")
     CHECK_STATUS(cancel(broker, WEIR_VERDICT_RETRY), WEIR_ESTATE);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 1);
     CHECK_STATUS(cancel(broker, WEIR_VERDICT_REMOVE), WEIR_OK);
-    CHECK_INT(look(broker).state, ==, 0);
-    CHECK_STATUS(cancel(broker, WEIR_VERDICT_REMOVE), WEIR_ENOTFOUND);
+    CHECK_INT(look(broker).state, ==, WEIR_JOB_ENDED);
+    CHECK_STATUS(cancel(broker, WEIR_VERDICT_REMOVE), WEIR_ESTATE);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
     weir_broker_close(broker);
 }
@@ -441,7 +441,7 @@ TEST(full_disk, "a full disk refuses no verdict, and none of the ends that apply
     settle(&running, WEIRI_JOB_RELEASE, WEIR_ECANCELED);
     CHECK_INT(look(running.other).state, ==, WEIR_JOB_BURIED);
     CHECK_STATUS(cancel(running.other, WEIR_VERDICT_REMOVE), WEIR_OK);
-    CHECK_INT(look(running.other).state, ==, 0);
+    CHECK_INT(look(running.other).state, ==, WEIR_JOB_ENDED);
     end(&running);
     CHECK_INT(chdir(".."), ==, 0);
 }
@@ -484,6 +484,6 @@ TEST(killed, "a verdict stays though worker and canceller are killed, and is app
     CHECK_INT(look(broker).state, ==, WEIR_JOB_RESERVED);
     pass(WEIR_SECONDS(60));
     end_leases(broker);
-    CHECK_INT(look(broker).state, ==, 0);
+    CHECK_INT(look(broker).state, ==, WEIR_JOB_ENDED);
     weir_broker_close(broker);
 }

@@ -67,7 +67,8 @@ struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t 
     const struct weiri_now now = {reading->now_ns, weiri_store_lease_now(reading->store)};
     weiri_row_show(&job, &row, now);
     job.tube = weiri_sql_text(reader, statement, WEIRI_COLUMN_tube_name);
-    job.last_outcome = (enum weir_run_outcome)sqlite3_column_int64(statement, WEIRI_COLUMN_outcome);
+    job.last_outcome =
+        (enum weir_run_outcome)sqlite3_column_int64(statement, WEIRI_COLUMN_last_outcome);
     if (job.state == WEIR_JOB_RESERVED) {
         job.owner_life = weiri_worker_life(reading->store, reader, &row, &reading->known);
     }

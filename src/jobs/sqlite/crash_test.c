@@ -135,12 +135,13 @@ static void compare_with_ledger(struct ledger *ledger, weir_broker *broker, int 
     CHECK_INT(query(broker, "SELECT count(*) FROM pragma_integrity_check "
                             "WHERE integrity_check = 'ok'"),
               ==, 1);
-    CHECK_INT(query(broker,
-                    "SELECT count(*) FROM jobs WHERE state <> 6 AND body IS NULL AND id NOT IN "
-                    "(SELECT id FROM bodies)"),
-              ==, 0);
+    CHECK_INT(
+        query(broker,
+              "SELECT count(*) FROM jobs WHERE outcome IS NULL AND body IS NULL AND id NOT IN "
+              "(SELECT id FROM bodies)"),
+        ==, 0);
     CHECK_INT(query(broker, "SELECT (SELECT count(*) FROM bodies) - "
-                            "(SELECT count(*) FROM jobs WHERE state <> 6 AND body IS NULL)"),
+                            "(SELECT count(*) FROM jobs WHERE outcome IS NULL AND body IS NULL)"),
               ==, 0);
     static struct presence presence;
     memset(&presence, 0, sizeof(presence));

@@ -79,7 +79,7 @@ static weir_broker *open_filled(const char *path, size_t count)
 {
     static const struct filling fillings[] = {
         {"t", WEIR_SECONDS(3600), false}, {"t", 0, true}, {"u", WEIR_SECONDS(3600), true}};
-    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER, .group_limit = 1000};
+    const struct weir_tube_policy policy = {.keep_ns = WEIR_FOREVER, .group_limit = 1000};
     weir_broker *broker = jobs_store_open(path, &wall);
     struct weiri_store *store = broker->store;
     CHECK_INT(sqlite3_exec(store->writer.db, "PRAGMA synchronous = OFF", NULL, NULL, NULL), ==,

@@ -71,6 +71,7 @@ TEST(stub, "a job that was done or deleted leaves a row without texts, which nob
         .key = "k", .group = "g", .put_id = "p", .headers = "a=b\n"};
     const char *second = "2";
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     CHECK_INT(jobs_put(broker, "t", "body", &options), ==, 1);
     finish(broker, 1);
     expect_unfound(broker, "1");
@@ -78,9 +79,10 @@ TEST(stub, "a job that was done or deleted leaves a row without texts, which nob
     CHECK_INT(jobs_remove(broker, &second, 1), ==, 1);
     expect_unfound(broker, "1");
     expect_unfound(broker, "2");
-    CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE state = 6 AND outcome = 1 + 6 * (id - "
-                            "1) AND \"group\" IS NULL AND reason = '' AND body IS NULL AND told IS "
-                            "NULL"),
+    CHECK_INT(query(broker,
+                    "SELECT count(*) FROM jobs WHERE state = 6 AND outcome = 6 * id - 5 AND "
+                    "\"group\" IS NULL AND reason = '' AND body IS NULL AND told IS "
+                    "NULL"),
               ==, 2);
     CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 0);
     CHECK_INT(query(broker, "SELECT count(key) FROM jobs WHERE state = 6"), ==, 0);
@@ -95,6 +97,7 @@ TEST(lumps, "rows leave some hundred at a time, with all that belongs to them, a
         JOBS = 3000
     };
     weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    jobs_keep_none(broker, "t");
     int64_t most = 0;
     for (int i = 1; i <= JOBS; i++) {
         char id[20];
@@ -123,7 +126,7 @@ TEST(bodies, "large bodies, which stand apart, leave with what an archive keeps 
 {
     static char large[6000];
     const struct weir_body body = {large, sizeof(large), NULL};
-    struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    struct weir_tube_policy policy = {.archive = 1};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     for (int i = 0; i < 3; i++) {
@@ -131,7 +134,7 @@ TEST(bodies, "large bodies, which stand apart, leave with what an archive keeps 
         finish(broker, 1);
     }
     CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 3);
-    policy.archive_count = 1;
+    policy.keep_count = 1;
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 1);
     CHECK_INT(query(broker, "SELECT count(*) FROM attempts WHERE job < 3"), ==, 0);
@@ -159,7 +162,9 @@ TEST(quiet, "of tubes where few jobs end, however many there are, no more rows s
     for (int i = 0; i < TUBES; i++) {
         char tube[20];
         (void)snprintf(tube, sizeof(tube), "t%d", i);
-        remove_jobs(broker, jobs_put(broker, tube, "x", NULL), 1);
+        int64_t number = jobs_put(broker, tube, "x", NULL);
+        remove_jobs(broker, number, 1);
+        remove_jobs(broker, number, 1); /* what is kept of it */
     }
     CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), <, TUBES * 2 / 3);
     weir_broker_close(broker);
@@ -173,7 +178,7 @@ TEST(policy, "a new policy is one transaction, whatever has ended, where no arch
         remove_jobs(broker, jobs_put(broker, "t", "x", NULL), 1);
     }
     uint64_t before = store->transactions;
-    CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
+    jobs_keep_none(broker, "t");
     CHECK_INT(store->transactions - before, ==, 1);
     CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 0);
     weir_broker_close(broker);
@@ -186,9 +191,9 @@ TEST(emptied, "a policy that keeps less has deleted all that it says when it ret
     };
     static char large[3500];
     const struct weir_body body = {large, sizeof(large), NULL};
-    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    const struct weir_tube_policy policy = {.keep_ns = WEIR_FOREVER, .archive = 1};
     weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
-    CHECK_STATUS(weir_broker_set_policy(broker, "other", NULL, NULL), WEIR_OK);
+    jobs_keep_none(broker, "other");
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     for (int i = 0; i < JOBS; i++) {
         CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_OK);
@@ -197,7 +202,7 @@ TEST(emptied, "a policy that keeps less has deleted all that it says when it ret
     while (query(broker, "SELECT count(*) FROM jobs WHERE state = 6") < 120) {
         remove_jobs(broker, jobs_put(broker, "other", "x", NULL), 1);
     }
-    CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, NULL), WEIR_OK);
+    jobs_keep_none(broker, "t");
     CHECK_INT(query(broker, "SELECT count(*) FROM jobs"), ==, 0);
     CHECK_INT(query(broker, "SELECT count(*) FROM bodies"), ==, 0);
     weir_broker_close(broker);
@@ -206,6 +211,7 @@ TEST(emptied, "a policy that keeps less has deleted all that it says when it ret
 TEST(full_disk, "on a full disk each transaction with ends deletes rows, as few as fit, and once")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     struct weiri_store *store = broker->store;
     for (int i = 1; i <= 8; i++) {
         CHECK_INT(jobs_put(broker, "t", "x", NULL), ==, i);
@@ -223,7 +229,7 @@ TEST(full_disk, "on a full disk each transaction with ends deletes rows, as few 
 /* Cuts the archive of t in a process that is killed at its nth write or sync. False: it ended. */
 static bool cut_killed_at(int nth)
 {
-    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER, .archive_count = 10};
+    const struct weir_tube_policy policy = {.keep_ns = WEIR_FOREVER, .keep_count = 10};
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -244,7 +250,7 @@ TEST(killed, "of a lump that a kill ends all rows have left, with all that is th
     enum {
         JOBS = 60
     };
-    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    const struct weir_tube_policy policy = {.keep_ns = WEIR_FOREVER};
     uint64_t put = 0;
     int all = 0;
     int none = 0;
@@ -284,6 +290,7 @@ TEST(totals,
      "put with it")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     char id[32];
     const char *const ids[] = {id};
     enum weir_status status;
@@ -312,6 +319,8 @@ TEST(totals,
 TEST(outcome_lost, "damage of a row that leaves ends no transaction of others")
 {
     weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    jobs_keep_none(broker, "t");
+    jobs_keep_none(broker, "u");
     (void)jobs_put(broker, "u", "x", NULL);
     struct weiri_reservation *job = jobs_reserve_one(broker, "u");
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, ""), WEIR_OK);

@@ -29,7 +29,7 @@ static void settle(struct weiri_store *store, struct weiri_exchange *exchange,
         if (!weiri_row_load(store, settlement->reservation->number, &row)) {
             continue;
         }
-        if (weiri_settle_asks_policy(settlement)) {
+        if (settlement->reservation->job.group != NULL) { /* it may leave room */
             weiri_tube_read(&store->writer, row.tube, &record);
         }
         enum weiri_write write = weiri_decide_settle(&row, settlement, &record, now, &effects);

@@ -133,7 +133,7 @@ static void list_state(struct weiri_reading *reading, enum weir_job_state state,
     static const enum weiri_sql lists[] = {
         [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,   [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
         [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED, [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
-        [WEIR_JOB_ENDED] = WEIRI_SQL_PEEK_ARCHIVED,
+        [WEIR_JOB_ENDED] = WEIRI_SQL_PEEK_ENDED,
     };
     struct weiri_connection *reader = reading->reader;
     int64_t most = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;

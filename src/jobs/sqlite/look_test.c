@@ -97,8 +97,8 @@ static int change_next(const struct weir_job *job, void *arg)
 {
     struct listing *listing = arg;
     if (listing->text[0] == '\0') {
-        const char *const ids[] = {"1", "2"};
-        (void)jobs_remove(listing->broker, ids, 2);
+        const char *const ids[] = {"1", "2", "2"};
+        (void)jobs_remove(listing->broker, ids, 3);
         jobs_free_one(listing->broker, jobs_reserve_one(listing->broker, "t"));
     }
     (void)strncat(listing->text, job->id, 2);

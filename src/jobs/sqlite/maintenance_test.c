@@ -133,7 +133,7 @@ TEST(state,
 
 TEST(ended, "a job that has ended does not run again, whatever becomes of its state")
 {
-    static const struct weir_tube_policy archive = {.archive_ns = WEIR_FOREVER};
+    static const struct weir_tube_policy archive = {.keep_ns = WEIR_FOREVER};
     static const char *const tubes[] = {"kept", "t", "t", "t"};
     static const int states[] = {0, 1, 2, 3, 4, 7, 10};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

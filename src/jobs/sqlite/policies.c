@@ -15,25 +15,27 @@ void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
 {
     *ret_record = (struct weiri_tube_record){.last_ns = 0};
     sqlite3_stmt *statement;
-    int64_t numbers[6];
+    int64_t numbers[7];
     if (!weiri_sql_first(connection, WEIRI_SQL_TUBE_RECORD, WEIRI_VALUES(tube), &statement)) {
         weiri_sql_fail(connection, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
     bool is_sound = true;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         numbers[i] = sqlite3_column_int64(statement, i);
-        is_sound = is_sound && numbers[i] >= 0;
+        is_sound = is_sound && numbers[i] >= (i == 1 ? WEIR_KEEP_NONE : 0);
     }
     weiri_sql_leave(statement);
-    is_sound = is_sound && numbers[4] <= WEIR_LATE_DROP && numbers[5] <= UINT32_MAX;
+    is_sound =
+        is_sound && numbers[4] <= WEIR_LATE_DROP && numbers[5] <= UINT32_MAX && numbers[6] <= 1;
     weiri_sql_fail(connection, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
     *ret_record = (struct weiri_tube_record){.paused_until_ns = numbers[0],
-                                             .policy = {.archive_ns = numbers[1],
-                                                        .archive_count = (uint64_t)numbers[2],
+                                             .policy = {.keep_ns = numbers[1],
+                                                        .keep_count = (uint64_t)numbers[2],
                                                         .late_ns = numbers[3],
                                                         .late = (uint32_t)numbers[4],
-                                                        .group_limit = (uint32_t)numbers[5]}};
+                                                        .group_limit = (uint32_t)numbers[5],
+                                                        .archive = (uint32_t)numbers[6]}};
 }
 
 bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
@@ -41,7 +43,13 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     struct weiri_connection *writer = &store->writer;
     struct weiri_tube_record record;
     weiri_tube_read(writer, tube, &record);
-    const struct weir_tube_policy *policy = &record.policy;
+    struct weir_tube_policy *policy = &record.policy;
+    /* What nobody asked for to be kept is what a full disk has to give. */
+    bool is_given = store->is_full && policy->keep_ns == 0;
+    weiri_policy_fill(policy);
+    bool is_kept = policy->keep_ns != WEIR_KEEP_NONE;
+    int64_t counts_ns = is_kept ? now.wall_ns : INT64_MAX; /* else no put_id does */
+    int64_t kept_ns = is_given ? INT64_MAX : weiri_keep_until(policy, now.wall_ns);
     static const enum weiri_sql lump[] = {WEIRI_SQL_ADD_LUMP, WEIRI_SQL_RAISE_FLOOR,
                                           WEIRI_SQL_DELETE_LUMP_BODIES,
                                           WEIRI_SQL_DELETE_LUMP_ATTEMPTS, WEIRI_SQL_DELETE_LUMP};
@@ -50,12 +58,11 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     int64_t ignored;
     bool is_wrong = weiri_sql_find(writer, WEIRI_SQL_BAD_LUMP, WEIRI_VALUES(most, tube), &ignored);
     weiri_sql_fail(writer, is_wrong ? SQLITE_CORRUPT : SQLITE_OK);
-    if (policy->archive_count > 0) {
+    if (is_kept) {
         weiri_sql_run(writer, WEIRI_SQL_END_SURPLUS,
-                      WEIRI_VALUES(tube, (int64_t)policy->archive_count, most));
+                      WEIRI_VALUES(tube, (int64_t)policy->keep_count, most, counts_ns));
     }
-    weiri_sql_run(writer, WEIRI_SQL_END_OLD,
-                  WEIRI_VALUES(tube, weiri_archive_until(policy, now.wall_ns), most));
+    weiri_sql_run(writer, WEIRI_SQL_END_OLD, WEIRI_VALUES(tube, kept_ns, most, counts_ns));
     for (size_t i = 0; i < sizeof(lump) / sizeof(lump[0]); i++) {
         weiri_sql_run(writer, lump[i], WEIRI_VALUES(most));
     }
@@ -83,9 +90,9 @@ void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *req
     tube = weiri_tube_add(store, name);
     weiri_sql_run(
         &store->writer, WEIRI_SQL_SET_POLICY,
-        WEIRI_VALUES(tube, policy->archive_ns,
-                     policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
-                     policy->late_ns, policy->late, policy->group_limit));
+        WEIRI_VALUES(tube, policy->keep_ns,
+                     policy->keep_count > INT64_MAX ? INT64_MAX : (int64_t)policy->keep_count,
+                     policy->late_ns, policy->late, policy->group_limit, policy->archive != 0));
     request->has_more = weiri_trim(store, tube, weiri_store_times(store));
 }
 
@@ -127,6 +134,7 @@ enum weir_status weiri_store_policy(void *arg, const char *tube,
     }
     if (status == WEIR_OK) {
         *ret_policy = look.record.policy;
+        weiri_policy_fill(ret_policy);
         *ret_counts = look.counts;
     }
     return status;

@@ -85,7 +85,7 @@ TEST(archive, "a done job stays, in a state of its own, with its attempts, until
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_tube_policy policy = {0};
-    policy.archive_ns = WEIR_FOREVER;
+    policy.keep_ns = WEIR_FOREVER;
     set(broker, "t", &policy);
     struct weir_put_options options = {0};
     options.key = "k";
@@ -138,7 +138,7 @@ TEST(age, "ended jobs leave once they are old enough, the oldest first, as other
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_tube_policy policy = {0};
-    policy.archive_ns = WEIR_SECONDS(10);
+    policy.keep_ns = WEIR_SECONDS(10);
     set(broker, "t", &policy);
     int64_t first = finish(broker, "x");
     int64_t last = first;
@@ -162,8 +162,8 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_tube_policy policy = {0};
-    policy.archive_ns = WEIR_FOREVER;
-    policy.archive_count = 300;
+    policy.keep_ns = WEIR_FOREVER;
+    policy.keep_count = 300;
     set(broker, "t", &policy);
     int64_t last = 0;
     while (last < 302 || !weiri_end_trims(last)) {
@@ -176,15 +176,15 @@ TEST(count, "no more are kept than the policy says, and a new policy deletes at 
     }
     weir_broker_close(broker);
     broker = jobs_store_open("jobs.db", &wall);
-    policy.archive_count = 2;
+    policy.keep_count = 2;
     set(broker, "t", &policy);
-    char ids[50];
+    char ids[80];
     (void)snprintf(ids, sizeof(ids), "%" PRId64 " %" PRId64, last, last - 1);
     CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, ids);
     CHECK_INT(finish(broker, "x"), ==, last + 1);
     (void)snprintf(ids, sizeof(ids), "%" PRId64 " %" PRId64, last + 1, last);
     CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, ids);
-    set(broker, "t", NULL);
+    jobs_keep_none(broker, "t");
     CHECK_STRING(peek(broker, WEIR_JOB_ENDED).ids, "");
     CHECK_INT(counts_of(broker).ended, ==, 0);
     (void)finish(broker, "x");
@@ -383,7 +383,7 @@ TEST(changes, "changes of several processes do not undo one another: each has th
     struct weir_tube_policy policy;
     struct weir_error error = {0};
     const struct weir_tube_policy limit = {.members = WEIR_POLICY_GROUP_LIMIT, .group_limit = 2};
-    set(broker, "t", &(struct weir_tube_policy){.archive_ns = 5});
+    set(broker, "t", &(struct weir_tube_policy){.keep_ns = 5});
     CHECK_STATUS(weir_broker_policy(broker, "t", &policy, NULL, NULL), WEIR_OK);
     set(other, "t", &limit);
     /* Of what was read before the other's change. */
@@ -391,19 +391,19 @@ TEST(changes, "changes of several processes do not undo one another: each has th
     policy.members = WEIR_POLICY_LATE;
     set(broker, "t", &policy);
     CHECK_STATUS(weir_broker_policy(other, "t", &policy, NULL, NULL), WEIR_OK);
-    CHECK_INT(policy.archive_ns, ==, 5);
+    CHECK_INT(policy.keep_ns, ==, 5);
     CHECK_INT(policy.late, ==, WEIR_LATE_BURY);
     CHECK_INT(policy.group_limit, ==, 2);
     CHECK_INT(policy.members, ==, 0);
     /* What is refused changes nothing, and makes no tube. */
-    policy.members = WEIR_POLICY_ARCHIVE_NS | WEIR_POLICY_ARCHIVE_COUNT;
-    policy.archive_ns = 0;
-    policy.archive_count = 1;
+    policy.members = WEIR_POLICY_LATE | WEIR_POLICY_LATE_NS;
+    policy.late = WEIR_LATE_RUN;
+    policy.late_ns = 1;
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, &error), WEIR_EINVAL);
-    CHECK(strstr(error.text, "archive_count") != NULL);
+    CHECK(strstr(error.text, "late_ns") != NULL);
     CHECK_STATUS(weir_broker_set_policy(broker, "new", &policy, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_policy(other, "t", &policy, NULL, NULL), WEIR_OK);
-    CHECK_INT(policy.archive_ns, ==, 5);
+    CHECK_INT(policy.keep_ns, ==, 5);
     CHECK_STATUS(weir_broker_policy(other, "new", &policy, NULL, NULL), WEIR_ENOTFOUND);
     weir_broker_close(other);
     weir_broker_close(broker);
@@ -412,16 +412,14 @@ TEST(changes, "changes of several processes do not undo one another: each has th
 TEST(kept, "a policy is kept whole, with its defaults, for brokers that only read too")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = {.archive_ns = 77,
-                                      .archive_count = UINT64_MAX,
-                                      .late = WEIR_LATE_DROP,
-                                      .group_limit = UINT32_MAX};
+    struct weir_tube_policy policy = {
+        .keep_ns = 77, .keep_count = UINT64_MAX, .late = WEIR_LATE_DROP, .group_limit = UINT32_MAX};
     set(broker, "t", &policy);
     weir_broker_close(broker);
     CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
                  WEIR_OK);
     CHECK_STATUS(weir_broker_policy(broker, "t", &policy, NULL, NULL), WEIR_OK);
-    CHECK_INT(policy.archive_ns, ==, 77);
+    CHECK_INT(policy.keep_ns, ==, 77);
     CHECK_INT(policy.late, ==, WEIR_LATE_DROP);
     CHECK_INT(policy.late_ns, ==, WEIR_SECONDS(1800));
     CHECK_INT(policy.group_limit, ==, UINT32_MAX);

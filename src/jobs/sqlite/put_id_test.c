@@ -66,6 +66,7 @@ static void check_identity(weir_broker *broker, int64_t number, const char *iden
 TEST(repeated, "a put that is repeated is answered with its job, in each of its states")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     struct weir_put_options options = {.put_id = "p", .delay_ns = WEIR_SECONDS(60)};
     int64_t first = jobs_put(broker, "t", "x", &options);
     jobs_wall_step(&wall, WEIR_SECONDS(59));
@@ -163,7 +164,7 @@ TEST(of_a_tube, "a put_id is that of one tube, which a job that has it cannot be
 TEST(ended, "a job that has ended counts for 10 minutes, and longer where the clock is set back")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    const struct weir_tube_policy policy = {.archive_ns = WEIR_SECONDS(86400)};
+    const struct weir_tube_policy policy = {.keep_ns = WEIR_SECONDS(86400)};
     const struct weir_put_options options = {.put_id = "p"};
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     int64_t first = jobs_put(broker, "t", "x", &options);
@@ -188,6 +189,7 @@ TEST(ended, "a job that has ended counts for 10 minutes, and longer where the cl
 TEST(before_the_key, "a repeated put with a key meets its own job, and another one meets the key")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     for (int mode = WEIR_DUPLICATE_REFUSE; mode <= WEIR_DUPLICATE_AGAIN; mode++) {
         int64_t first = put(broker, "p", mode, "x");
         CHECK_INT(put(broker, "p", mode, "x"), ==, first);
@@ -223,6 +225,7 @@ TEST(kept, "a put that leaves the job that it finds leaves no put_id")
 {
     static const int modes[] = {WEIR_DUPLICATE_KEEP, WEIR_DUPLICATE_THROTTLE, WEIR_DUPLICATE_AGAIN};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     for (size_t i = 0; i < 3; i++) {
         int64_t number = put(broker, "p1", modes[i], "x");
         CHECK_INT(put(broker, "p2", modes[i], "x"), ==, number);
@@ -246,6 +249,7 @@ TEST(during, "a put during a run is repeated without asking for a second run aft
                 {WEIR_DUPLICATE_DEBOUNCE, WEIRI_JOB_DONE},
                 {WEIR_DUPLICATE_DEBOUNCE, WEIRI_JOB_BURY}};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    jobs_keep_none(broker, "t");
     for (size_t i = 0; i < 4; i++) {
         int mode = ways[i].mode;
         int64_t number = put(broker, "p1", mode, "1");

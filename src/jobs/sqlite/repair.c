@@ -15,13 +15,12 @@ static const char forget[] = "PRAGMA writable_schema = ON; "
 
 /* No index has a job whose state is none, so nobody would find it again. One with an outcome has
  * ended, and does not run again; others are buried. Neither has a key. */
-static const char bury[] =
-    "UPDATE jobs NOT INDEXED SET state = iif(" WEIRI_HAS_OUTCOME ", "
-    "iif(outcome = 1 AND (body IS NOT NULL OR id IN (SELECT id FROM bodies)), 5, 6), 4), "
-    "outcome = iif(" WEIRI_HAS_OUTCOME ", outcome, NULL), "
-    "lease = iif(" WEIRI_HAS_OUTCOME ", lease, 0), verdict = NULL, "
-    "key = NULL, reason = 'its row was damaged: ' || " WEIRI_STATE_TEXT " "
-    "WHERE " WEIRI_STATE_UNKNOWN;
+static const char bury[] = "UPDATE jobs NOT INDEXED SET state = iif(" WEIRI_HAS_OUTCOME ", "
+                           "5, 4), "
+                           "outcome = iif(" WEIRI_HAS_OUTCOME ", outcome, NULL), "
+                           "lease = iif(" WEIRI_HAS_OUTCOME ", lease, 0), verdict = NULL, "
+                           "key = NULL, reason = 'its row was damaged: ' || " WEIRI_STATE_TEXT " "
+                           "WHERE " WEIRI_STATE_UNKNOWN;
 
 /* A key of two jobs, one of which was damaged, would make their index fail. Which one was, nothing
  * tells: the first one has it. */

@@ -8,7 +8,7 @@
 /* SQL: a job's row is in none of the states, has a verdict that is none, or waits with one, which
  * only a reserved job has: it would run, though somebody ended it. Or it has an outcome, which
  * exactly those have that have ended: a job would be lost, or run again. */
-#define WEIRI_HAS_OUTCOME "ifnull(outcome BETWEEN 1 AND 7, 0)"
+#define WEIRI_HAS_OUTCOME "ifnull(outcome BETWEEN 1 AND 8, 0)"
 #define WEIRI_STATE_UNKNOWN                                                                        \
     "(ifnull(state, 0) NOT BETWEEN 1 AND 6 AND NOT ifnull(state = 9 AND lost > 1, 0)) "            \
     "OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "                                                   \

@@ -57,6 +57,7 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
         .owner = INTEGER(owner),
         .progress = IS_THERE(progress) ? (int)INTEGER(progress) : -1,
         .worker = INTEGER(worker),
+        .end = (enum weir_run_outcome)INTEGER(outcome),
         .key = {.is_there = IS_THERE(key),
                 .again = (uint64_t)INTEGER(again),
                 .again_at_ns = INTEGER(again_at)},
@@ -64,7 +65,8 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
     if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ENDED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
         row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
-        attempts_max > UINT32_MAX || lost < 0 || lost > UINT32_MAX) {
+        attempts_max > UINT32_MAX || lost < 0 || lost > UINT32_MAX || INTEGER(outcome) < 0 ||
+        INTEGER(outcome) > WEIR_RUN_DROPPED) {
         weiri_sql_fail(connection, SQLITE_CORRUPT);
     }
     row.facts.state = (enum weir_job_state)state;
@@ -172,29 +174,50 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
     tally->expired += effects->expired;
     tally->burials += effects->to == WEIR_JOB_BURIED && effects->from != WEIR_JOB_BURIED;
     tally->late_buried += effects->is_late && effects->to == WEIR_JOB_BURIED;
-    tally->late_dropped += effects->is_late && effects->to == WEIRI_JOB_GONE;
+    tally->late_dropped += effects->is_late && effects->to == WEIR_JOB_ENDED;
     tally->has_ready = tally->has_ready || effects->wakes;
     tally->delayed_ns = earlier(tally->delayed_ns, effects->wakes_at_ns);
     tally->lease_ns = earlier(tally->lease_ns, effects->lease_ends_ns);
+}
+
+/* Ends a job, or deletes what was kept of it. */
+static void end(struct weiri_store *store, const struct weiri_job_row *row,
+                const struct weiri_effects *effects, struct weiri_now now)
+{
+    struct weiri_tube_record record;
+    weiri_tube_read(&store->writer, row->tube, &record);
+    bool is_kept = effects->end != 0 && record.policy.keep_ns != WEIR_KEEP_NONE;
+    bool keeps_body = is_kept && effects->end == WEIR_RUN_DONE && record.policy.archive != 0;
+    weiri_sql_run(&store->writer, WEIRI_SQL_END_JOB,
+                  WEIRI_VALUES(row->number, now.wall_ns,
+                               effects->end != 0 ? effects->end : WEIR_RUN_REMOVED, is_kept,
+                               keeps_body,
+                               weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1)));
+    if (!keeps_body) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, WEIRI_VALUES(row->number));
+    }
 }
 
 void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_job_row *row, enum weiri_write write,
                      const struct weiri_effects *effects, struct weiri_now now)
 {
-    bool is_ended = write == WEIRI_DELETE;
-    bool is_saved = write == WEIRI_UPDATE && (!effects->runs_again || effects->writes_put);
+    bool is_ended = write == WEIRI_DELETE || effects->to == WEIR_JOB_ENDED;
+    bool is_saved =
+        write == WEIRI_UPDATE && !is_ended && (!effects->runs_again || effects->writes_put);
     const struct {
         bool is_needed;
         enum weiri_sql which;
     } steps[] = {
-        {is_ended, WEIRI_SQL_DELETE_BODY},
         {effects->takes_again, WEIRI_SQL_TAKE_AGAIN},
         {effects->forgets_attempts, WEIRI_SQL_DELETE_ATTEMPTS},
         {effects->frees_key, WEIRI_SQL_FREE_KEY},
     };
     if (write == WEIRI_NOTHING) {
         return;
+    }
+    if (store->is_full && !store->has_trimmed) { /* what follows may need the pages */
+        (void)weiri_trim(store, row->tube, now);
     }
     turn_to(store, tally, row->tube);
     add_up(tally, effects);
@@ -218,9 +241,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                                    effects->writes_put WEIRI_WORDS_OF_KEY));
     }
     if (is_ended) {
-        weiri_sql_run(
-            &store->writer, WEIRI_SQL_END_JOB,
-            WEIRI_VALUES(row->number, now.wall_ns, effects->done ? WEIR_RUN_DONE : WEIRI_REMOVED));
+        end(store, row, effects, now);
     }
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         if (steps[i].is_needed) {
@@ -233,8 +254,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     if (effects->burial != WEIR_OK) {
         weiri_burials_add(store, row->number, &row->facts, effects->burial, effects->reason);
     }
-    if ((is_ended || effects->to == WEIR_JOB_ENDED) &&
-        (store->is_full ? !store->has_trimmed : weiri_end_trims(row->number))) {
+    if (is_ended && !store->is_full && weiri_end_trims(row->number)) {
         (void)weiri_trim(store, row->tube, now);
     }
 }

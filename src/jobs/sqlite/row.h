@@ -98,13 +98,10 @@ size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, e
 void weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
                        int64_t now_ns);
 
-/* Deletes some hundred rows of jobs that have ended, with what belongs to them (policies.c):
- * ended ones of the tube that its policy keeps no longer, the oldest first, and stubs of any
- * tube. All rows that leave leave here. true: others may be left. */
+/* Deletes some hundred rows of jobs that have ended, with what belongs to them (policies.c): those
+ * of the tube that its policy keeps no longer, the oldest first, and stubs of any tube. All rows
+ * that leave leave here. true: others may be left. */
 bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now);
-/* The outcome of a job that was deleted before it was done, beside those of enum weir_run_outcome.
- * Not 0: SQLite stores NULL and 0 in the same bytes but for one bit. */
-#define WEIRI_REMOVED 7
 
 /* Adds to the totals, and notifies the channels of tubes with news for waiters. The tally is zero
  * then. */

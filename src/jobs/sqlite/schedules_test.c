@@ -246,7 +246,7 @@ TEST(overlap, "a schedule without overlap puts no job while its last one has not
     pass(MINUTE);
     /* One that has ended has. */
     struct weir_tube_policy policy = {0};
-    policy.archive_ns = WEIR_FOREVER;
+    policy.keep_ns = WEIR_FOREVER;
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     CHECK_INT(work(broker, "t", times, 4), ==, 1);
     CHECK_INT(see(broker, "s").skipped, ==, 6);

@@ -20,14 +20,14 @@
  * reads no row to count them. The row's id, which ends every index entry, is the order of arrival.
  *
  * A job that has ended has its outcome, and the wall time of its end as its lease. Who ends a job
- * deletes no row: it is archived, or becomes a stub, in state 6, without texts and body, which
- * nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). Leases are times of
- * the boot that meta names (none in a new store, or a backup); tokens are not below its era, and
- * jobs with ids up to older were there before that. Its store is a random number of the store, with
- * which the jobs that it gives to other stores are told apart; its identity is one that its backups
- * have too, for identities (statements.h); ids that were given are not above its floor, or rows
- * have them. A job is renewed when a put by its key gives it another body or another run. A job
- * that waits or runs may have a key, others have none. Columns named next_ are those of a put
+ * deletes no row: it is kept, in state 5, mostly without its body, or becomes a stub, in state 6,
+ * which nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). Leases are
+ * times of the boot that meta names (none in a new store, or a backup); tokens are not below its
+ * era, and jobs with ids up to older were there before that. Its store is a random number of the
+ * store, with which the jobs that it gives to other stores are told apart; its identity is one that
+ * its backups have too, for identities (statements.h); ids that were given are not above its floor,
+ * or rows have them. A job is renewed when a put by its key gives it another body or another run. A
+ * job that waits or runs may have a key, others have none. Columns named next_ are those of a put
  * during the run, the token of which is again. A throttle is a put's, whatever becomes of its job.
  * What a body has beside it is in told (body.h). A job's owner, started, progress (NULL: none
  * told), attempts_max (0: not known) and worker (NULL: not known) are those of its last
@@ -54,12 +54,12 @@ static const struct {
     {"tubes",
      "CREATE TABLE tubes(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, put" ZERO ", done" ZERO
      ", failed" ZERO ", retried" ZERO ", expired" ZERO ", burials" ZERO ", late_buried" ZERO
-     ", late_dropped" ZERO ", paused_until" ZERO ", archive" ZERO ", archive_count" ZERO
-     ", late_after" ZERO ", late" ZERO ", group_limit" ZERO ") STRICT"},
+     ", late_dropped" ZERO ", paused_until" ZERO ", keep" ZERO ", keep_count" ZERO
+     ", late_after" ZERO ", late" ZERO ", group_limit" ZERO ", archive" ZERO ") STRICT"},
     {"jobs", "CREATE TABLE jobs(id INTEGER PRIMARY KEY, state INTEGER NOT NULL" NUMBERS
              ", renewed INTEGER, key TEXT" WEIRI_ROW_FIELDS(COLUMN) WEIRI_ROW_FIELDS(
                  NEXT_COLUMN) ", reason TEXT NOT NULL, checksum INTEGER NOT NULL, told BLOB, "
-                              "body BLOB, outcome INTEGER) STRICT"},
+                              "body BLOB) STRICT"},
     {"bodies", "CREATE TABLE bodies(id INTEGER PRIMARY KEY, told BLOB, body BLOB NOT NULL) STRICT"},
     {"jobs_put_id", "CREATE INDEX jobs_put_id ON jobs(put_id, tube) WHERE put_id IS NOT NULL"},
     {"jobs_next_put_id", "CREATE INDEX jobs_next_put_id ON jobs(next_put_id, tube) "
@@ -100,7 +100,9 @@ static const struct {
     {"workers", "CREATE TABLE workers(id INTEGER PRIMARY KEY AUTOINCREMENT, pid INTEGER NOT NULL, "
                 "started INTEGER NOT NULL, guard INTEGER NOT NULL, guard_started INTEGER NOT NULL, "
                 "boot TEXT NOT NULL, space TEXT NOT NULL) STRICT"},
-    {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, state, lease) WHERE state = 5"},
+    {"jobs_ended", "CREATE INDEX jobs_ended ON jobs(tube, state, lease) WHERE state = 5"},
+    {"jobs_removed",
+     "CREATE INDEX jobs_removed ON jobs(tube, state, outcome) WHERE state = 5 AND outcome > 1"},
     {"jobs_stubs", "CREATE INDEX jobs_stubs ON jobs(tube, state, lease, outcome) WHERE state = 6"},
     {"jobs_group",
      "CREATE INDEX jobs_group ON jobs(tube, \"group\") WHERE state = 3 AND \"group\" IS NOT NULL"},

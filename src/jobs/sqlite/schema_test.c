@@ -72,8 +72,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING INDEX jobs_buried (tube=? AND state=? AND rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_END_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_PEEK_ARCHIVED,
-         "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"},
+        {WEIRI_SQL_PEEK_ENDED, "SEARCH jobs USING COVERING INDEX jobs_ended (tube=? AND state=?)"},
         {WEIRI_SQL_PEEK_BURIED,
          "SEARCH jobs USING COVERING INDEX jobs_buried (tube=? AND state=?)"},
     };
@@ -142,21 +141,37 @@ TEST(plan_of_bodies, "jobs are checked in the order of their ids, each with its 
     expect_steps(WEIRI_SQL_NEXT_JOBS, steps, 2);
 }
 
-TEST(plan_of_the_archive, "archived jobs are counted in their index, without their rows, up to the "
-                          "one behind which they are too many; rows leave by that of stubs, "
-                          "each of which says itself that it is one")
+TEST(plan_of_ended, "ended jobs are counted in their index, without their rows, up to the one "
+                    "behind which they are too many; the first ones are "
+                    "read for their put_ids; rows leave by the index of stubs, each of which says "
+                    "itself that it is one")
 {
     static const char *const old[] = {
-        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1",
-        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=? AND lease<?)"};
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "LIST SUBQUERY 3",
+        "CO-ROUTINE (subquery-2)",
+        "CO-ROUTINE (subquery-4)",
+        "CO-ROUTINE (subquery-1)",
+        "SEARCH jobs USING INDEX jobs_ended (tube=? AND state=? AND lease<?)",
+        "SCAN (subquery-1)",
+        "USE TEMP B-TREE FOR ORDER BY",
+        "SCAN (subquery-4)",
+        "SCAN (subquery-2)"};
     expect_steps(WEIRI_SQL_END_OLD, old, sizeof(old) / sizeof(old[0]));
     static const char *const surplus[] = {
         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
-        "LIST SUBQUERY 2",
-        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=? AND lease<?)",
+        "LIST SUBQUERY 4",
+        "CO-ROUTINE (subquery-3)",
+        "CO-ROUTINE (subquery-5)",
+        "CO-ROUTINE (subquery-2)",
+        "SEARCH jobs USING INDEX jobs_ended (tube=? AND state=? AND lease<?)",
         "SCALAR SUBQUERY 1",
-        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)",
-        "REUSE SUBQUERY 1"};
+        "SEARCH jobs USING COVERING INDEX jobs_ended (tube=? AND state=?)",
+        "REUSE SUBQUERY 1",
+        "SCAN (subquery-2)",
+        "USE TEMP B-TREE FOR ORDER BY",
+        "SCAN (subquery-5)",
+        "SCAN (subquery-3)"};
     expect_steps(WEIRI_SQL_END_SURPLUS, surplus, sizeof(surplus) / sizeof(surplus[0]));
     static const char *const lump[] = {"SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
                                        "LIST SUBQUERY 1",
@@ -165,15 +180,21 @@ TEST(plan_of_the_archive, "archived jobs are counted in their index, without the
     static const char *const counts[] = {
         "SEARCH tubes USING INDEX sqlite_autoindex_tubes_1 (name=?)",
         "CORRELATED SCALAR SUBQUERY 1",
-        "SEARCH jobs USING COVERING INDEX jobs_archived (tube=? AND state=?)"};
+        "SEARCH jobs USING COVERING INDEX jobs_ended (tube=? AND state=?)"};
     expect_steps(WEIRI_SQL_POLICY_COUNTS, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
-TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
+TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted, with its row")
 {
-    static const char *const steps[] = {"SEARCH attempts USING PRIMARY KEY (job=?)",
-                                        "USE TEMP B-TREE FOR ORDER BY"};
-    expect_steps(WEIRI_SQL_ATTEMPTS, steps, 2);
+    static const char *const steps[] = {"MERGE (UNION ALL)",
+                                        "LEFT",
+                                        "SEARCH attempts USING PRIMARY KEY (job=?)",
+                                        "SCALAR SUBQUERY 1",
+                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+                                        "USE TEMP B-TREE FOR ORDER BY",
+                                        "RIGHT",
+                                        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_ATTEMPTS, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
 TEST(plan_of_keys, "a key and its throttle are found in one index each, the throttles whose time "
@@ -255,8 +276,8 @@ TEST(plan_of_counts,
      "asked for, for tubes and for a census alike")
 {
     static const enum weiri_sql counts[] = {WEIRI_SQL_TUBES, WEIRI_SQL_TUBE, WEIRI_SQL_CENSUS};
-    static const char *const states[] = {"delayed", "ready",    "suspects", "reserved",
-                                         "buried",  "archived", "stubs"};
+    static const char *const states[] = {"delayed", "ready", "suspects", "reserved",
+                                         "buried",  "ended", "stubs"};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     for (int i = 0; i < 3; i++) {
         char text[8192] = "";
@@ -287,7 +308,7 @@ TEST(writers, "a new job is written by one statement; one that a decision is abo
                 {WEIRI_SQL_RENEW_BODY, "checksum = ?2, body"},
                 {WEIRI_SQL_REFILE, "tube = ?2"},
                 {WEIRI_SQL_END_LEASES, "lease = 0"},
-                {WEIRI_SQL_END_JOB, "state = 6"},
+                {WEIRI_SQL_END_JOB, "state = iif(?4, 5, 6)"},
                 {WEIRI_SQL_END_OLD, "state = 6"},
                 {WEIRI_SQL_END_SURPLUS, "state = 6"}};
     size_t found = 0;

@@ -16,7 +16,7 @@
     ", next_" #name " = iif(?4, ?, next_" #name ")"
 #define WEIRI_SQL_TAKE_NEXT(name, kind, limit, feature)                                            \
     ", \"" #name "\" = next_" #name ", next_" #name " = NULL"
-#define WEIRI_SQL_NO_COLUMN(name, kind, limit, feature) ", \"" #name "\" = NULL"
+#define WEIRI_SQL_KEPT(name, kind, limit, feature) ", \"" #name "\" = iif(?4, \"" #name "\", NULL)"
 #define WEIRI_SQL_PARAMETERS WEIRI_ROW_FIELDS(WEIRI_SQL_PARAMETER)
 #define WEIRI_SQL_PARAMETER(name, kind, limit, feature) ", ?"
 
@@ -27,7 +27,7 @@
     "coalesce((SELECT identity FROM meta WHERE id = 1), '0') || "                                  \
     "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
 #define WEIRI_SQL_IDENTITY "coalesce(jobs.put_id, " WEIRI_SQL_OWN_IDENTITY ")"
-/* The row of a job that is there still, if only archived; others are stubs (schema.c). */
+/* The row of a job that is there still, if only as ended; others are stubs (schema.c). */
 #define WEIRI_SQL_IS_JOB "state <> 6"
 /* The stubs that leave next, of any tube. */
 #define WEIRI_SQL_LUMP "(SELECT id FROM jobs INDEXED BY jobs_stubs WHERE state = 6 LIMIT ?1)"
@@ -35,12 +35,12 @@
 #define WEIRI_SQL_LAST_ID                                                                          \
     "max(coalesce((SELECT floor FROM meta WHERE id = 1), 0), "                                     \
     "coalesce((SELECT max(id) FROM jobs), 0))"
-/* Jobs of a tube with a put_id, which an archived one has for 10 minutes after its end, and those
+/* Jobs of a tube with a put_id, which one that is done has for 10 minutes after its end, and those
  * with the put_id in the run that follows. ?3: the time now. */
 #define WEIRI_SQL_JOBS_OF_PUT(tube_is, put_id_is)                                                  \
     "SELECT id, state = 3 AND token = again AS is_renewed FROM jobs INDEXED BY jobs_put_id "       \
     "WHERE put_id = " put_id_is " AND tube = " tube_is                                             \
-    " AND (state NOT IN (5, 6) OR (state = 5 AND lease > ?3 - 600000000000)) "                     \
+    " AND (outcome IS NULL OR (state = 5 AND outcome = 1 AND lease > ?3 - 600000000000)) "         \
     "UNION ALL SELECT id, 0 FROM jobs INDEXED BY jobs_next_put_id WHERE next_put_id = " put_id_is  \
     " AND tube = " tube_is " AND state = 3 AND token = again"
 /* The columns of jobs that are read as numbers (row.c): those of the put; those of the runs; those
@@ -49,7 +49,7 @@
  * SQLite would take it from an index, which may be damaged. */
 #define WEIRI_JOB_PUT(X) X(tube) X(priority) X(run_at) X(ttr) X(created)
 #define WEIRI_JOB_RUNS(X) X(lease) X(token) X(attempts) X(lost) X(started) X(owner) X(attempts_max)
-#define WEIRI_JOB_LAST(X) X(worker) X(progress) X(verdict) X(again) X(again_at)
+#define WEIRI_JOB_LAST(X) X(worker) X(progress) X(verdict) X(again) X(again_at) X(outcome)
 #define WEIRI_JOB_NUMBERS(X) WEIRI_JOB_PUT(X) WEIRI_JOB_RUNS(X) WEIRI_JOB_LAST(X)
 #define WEIRI_SQL_OF_JOBS(name) ", jobs." #name
 #define WEIRI_SQL_JOBS_COLUMN(name, kind, limit, feature) ", jobs.\"" #name "\""
@@ -63,14 +63,15 @@ enum weiri_column {
     WEIRI_WORD_FIELDS(WEIRI_SQL_NUMBER_OF_WORD) WEIRI_COLUMN_identity,
     WEIRI_COLUMN_body, /* the first of those of WEIRI_SQL_BODY */
     WEIRI_COLUMN_tube_name = WEIRI_COLUMN_body + 3,
-    WEIRI_COLUMN_outcome
+    WEIRI_COLUMN_last_outcome
 };
 #define WEIRI_SQL_JOB                                                                              \
     "jobs.id, (SELECT state FROM jobs own NOT INDEXED WHERE own.id = jobs.id)" WEIRI_JOB_NUMBERS(  \
         WEIRI_SQL_OF_JOBS) ", key"
-/* A job's body, which is in its row, or apart. */
+/* A job's body, which is in its row, or apart, or of one that has ended gone, with its checksum. */
 #define WEIRI_SQL_BODY                                                                             \
-    ", checksum, coalesce(jobs.body, bodies.body), coalesce(jobs.told, bodies.told) "
+    ", iif(outcome IS NULL OR coalesce(jobs.body, bodies.body) IS NOT NULL, checksum, NULL), "     \
+    "coalesce(jobs.body, bodies.body), coalesce(jobs.told, bodies.told) "
 #define WEIRI_SQL_APART " LEFT JOIN bodies ON bodies.id = iif(jobs.body IS NULL, jobs.id, NULL) "
 #define WEIRI_SQL_SHOWN                                                                            \
     WEIRI_SQL_JOB                                                                                  \
@@ -83,7 +84,7 @@ enum weiri_column {
 /* The stored states, each with its index: of jobs that may run, and of others. A row is in exactly
  * one of these indexes. */
 #define WEIRI_SQL_LIVE_STATES(X) X(delayed, 1) X(ready, 2) X(suspects, 9) X(reserved, 3)
-#define WEIRI_SQL_STATES(X) WEIRI_SQL_LIVE_STATES(X) X(buried, 4) X(archived, 5) X(stubs, 6)
+#define WEIRI_SQL_STATES(X) WEIRI_SQL_LIVE_STATES(X) X(buried, 4) X(ended, 5) X(stubs, 6)
 #define WEIRI_SQL_OF_STATE(name, state) " FROM jobs INDEXED BY jobs_" #name " WHERE state = " #state
 #define WEIRI_SQL_COUNTED(name, state)                                                             \
     ", (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id) AS " #name
@@ -102,7 +103,9 @@ enum weiri_column {
 #define WEIRI_SQL_COUNTS                                                                           \
     "WITH counts AS MATERIALIZED (SELECT *" WEIRI_SQL_NUMBERS                                      \
     ", (SELECT count(*) FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = t.id "          \
-    "AND outcome = 1) AS stubs_done, (SELECT count(*)" WEIRI_SQL_DUE_ONES ") AS due, "             \
+    "AND outcome = 1) AS stubs_done, (SELECT count(*) FROM jobs INDEXED BY jobs_removed WHERE "    \
+    "state = 5 AND outcome > 1 AND tube = t.id) AS removed, "                                      \
+    "(SELECT count(*)" WEIRI_SQL_DUE_ONES ") AS due, "                                             \
     "(SELECT run_at" WEIRI_SQL_DUE_ONES " ORDER BY run_at LIMIT 1) AS next_due" WEIRI_SQL_SINCE    \
     " FROM tubes t "
 /* What is shown of them. The rows that are there are added to the totals. */
@@ -110,9 +113,15 @@ enum weiri_column {
     ") SELECT paused_until, name, min(ifnull(next_due, 1 << 62), ifnull(next_ready, 1 << 62), "    \
     "ifnull(next_suspects, 1 << 62)) % (1 << 62), "                                                \
     "delayed - due, ready + suspects + due, reserved, buried, "                                    \
-    "max(put + delayed + ready + suspects + reserved + buried + archived + stubs, 0), "            \
-    "max(done + archived + stubs_done, 0), failed, retried, expired, burials FROM counts "
+    "max(put + delayed + ready + suspects + reserved + buried + ended + stubs, 0), "               \
+    "max(done + ended - removed + stubs_done, 0), failed, retried, expired, burials FROM counts "
 #define WEIRI_SQL_ZEROS ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+/* The first ended jobs of a tube, up to one whose put_id counts, become stubs. ?4: the time. */
+#define WEIRI_SQL_END_KEPT(range)                                                                  \
+    "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM (SELECT id, sum(counts) OVER (ORDER "   \
+    "BY lease, id) AS held FROM (SELECT id, lease, outcome = 1 AND put_id IS NOT NULL AND lease "  \
+    "> ?4 - 600000000000 AS counts FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = ?1 " \
+    "AND " range " ORDER BY lease, id LIMIT ?3)) WHERE held = 0) AND +state = 5"
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -148,15 +157,15 @@ enum weiri_column {
     X(ERA, "SELECT max(era, 0), older FROM meta WHERE id = 1")                                     \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
-    X(TUBE_RECORD, "SELECT paused_until, archive, archive_count, late_after, late, group_limit "   \
-                   "FROM tubes WHERE id = ?1")                                                     \
+    X(TUBE_RECORD, "SELECT paused_until, keep, keep_count, late_after, late, group_limit, "        \
+                   "archive FROM tubes WHERE id = ?1")                                             \
     X(LAST_READY, "SELECT run_at FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "   \
                   "AND priority = ?2 ORDER BY run_at DESC LIMIT 1")                                \
     X(PAUSE, "UPDATE tubes SET paused_until = ?2 WHERE id = ?1")                                   \
-    X(SET_POLICY, "UPDATE tubes SET archive = ?2, archive_count = ?3, late_after = ?4, late = "    \
-                  "?5, group_limit = ?6 WHERE id = ?1")                                            \
+    X(SET_POLICY, "UPDATE tubes SET keep = ?2, keep_count = ?3, late_after = ?4, late = ?5, "      \
+                  "group_limit = ?6, archive = ?7 WHERE id = ?1")                                  \
     X(POLICY_COUNTS,                                                                               \
-      "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = "     \
+      "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = "        \
       "tubes.id), late_buried, late_dropped, id FROM tubes WHERE name = ?1")                       \
     X(ADD_TOTALS,                                                                                  \
       "UPDATE tubes SET put = put + ?2, done = done + ?3, failed = failed + ?4, "                  \
@@ -188,15 +197,17 @@ enum weiri_column {
       "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "           \
       "owner = ?7, reason = coalesce(?8, reason), started = ?9, progress = nullif(?10, -1), "      \
       "verdict = nullif(?11, 0), attempts_max = ?12, worker = ?13, lost = ?14, renewed = "         \
-      "iif(?15, max(?15, coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed), "     \
-      "outcome = iif(?2 = 5, 1, NULL) WHERE id = ?1")                                              \
+      "iif(?15, max(?15, coalesce(renewed, created) + 1 + (random() & 0xfffffff)), renewed) "      \
+      "WHERE id = ?1")                                                                             \
     X(RENEW, "UPDATE jobs SET (priority, ttr" WEIRI_SQL_WORDS ") = (?2, ?3" WEIRI_SQL_PARAMETERS   \
              ") WHERE id = ?1")                                                                    \
-    /* Its put_id stays, so that the index of these is not written. ?3: the outcome. */            \
+    /* Its put_id stays, so that the index of these is not written. ?3: the outcome; ?4: whether   \
+     * it is kept, ?5: with its body; ?6: its reason. */                                           \
     X(END_JOB,                                                                                     \
-      "UPDATE jobs SET state = 6, lease = ?2, outcome = iif(state = 5, outcome, ?3), "             \
-      "verdict = NULL, progress = NULL, reason = '', told = NULL, body = NULL" WEIRI_WORD_FIELDS(  \
-          WEIRI_SQL_NO_COLUMN) " WHERE id = ?1")                                                   \
+      "UPDATE jobs SET state = iif(?4, 5, 6), lease = ?2, outcome = coalesce(outcome, ?3), "       \
+      "verdict = NULL, progress = NULL, reason = iif(?4, coalesce(?6, reason), ''), "              \
+      "told = iif(?5, told, NULL), body = iif(?5, body, NULL)" WEIRI_WORD_FIELDS(                  \
+          WEIRI_SQL_KEPT) " WHERE id = ?1")                                                        \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND "       \
            "tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")                                  \
@@ -223,8 +234,8 @@ enum weiri_column {
       "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 ORDER BY name")            \
     X(TUBE_NAME, "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 AND name = ?2") \
     X(PEEK, "SELECT " WEIRI_SQL_SHOWN                                                              \
-            ", name, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = jobs.id "         \
-            "ORDER BY number DESC LIMIT 1), 0) FROM jobs" WEIRI_SQL_APART                          \
+            ", name, iif(outcome = 1, 1, iif(attempts > 0, (SELECT outcome FROM attempts WHERE "   \
+            "job = jobs.id ORDER BY number DESC LIMIT 1), 0)) FROM jobs" WEIRI_SQL_APART           \
             "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
     X(PEEK_DELAYED, "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "   \
                     "AND run_at > ?2 ORDER BY run_at LIMIT ?3")                                    \
@@ -258,9 +269,9 @@ enum weiri_column {
     X(FIND_PUT,                                                                                    \
       "SELECT iif(checksum = ?4 OR is_renewed, jobs.id, -jobs.id) FROM "                           \
       "(" WEIRI_SQL_JOBS_OF_PUT(                                                                   \
-          "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE ?5 AND " WEIRI_SQL_IS_JOB           \
-                      " AND tube = ?1 AND put_id IS NULL AND id = CAST(substr(?2, instr(?2, '.') " \
-                      "+ 1) AS INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY                          \
+          "?1", "?2") " UNION ALL SELECT id, 0 FROM jobs WHERE ?5 AND ifnull(outcome, 1) = 1 AND " \
+                      "state <> 6 AND tube = ?1 AND put_id IS NULL AND id = CAST(substr(?2, "      \
+                      "instr(?2, '.') + 1) AS INTEGER) AND ?2 = " WEIRI_SQL_OWN_IDENTITY           \
                       ") found JOIN jobs ON jobs.id = found.id LIMIT 1")                           \
     /* Slot 0 has the first attempt, the others the last ones. A renewed job has none. */          \
     X(ADD_ATTEMPT,                                                                                 \
@@ -269,8 +280,13 @@ enum weiri_column {
       "?2, 0), attempts, ?3, started, ?4, owner, ?5, ?6, ?7, reason, coalesce(?8, '') FROM "       \
       "jobs WHERE id = ?1 AND attempts > 0")                                                       \
     X(DELETE_ATTEMPTS, "DELETE FROM attempts WHERE job = ?1")                                      \
-    X(ATTEMPTS, "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, "    \
-                "tail FROM attempts WHERE job = ?1 ORDER BY number")                               \
+    /* The last one of a job that is done is its row, in the place of another one. */              \
+    X(ATTEMPTS,                                                                                    \
+      "SELECT number, outcome, started, ended, owner, status, exit, signal, reason, tail "         \
+      "FROM attempts WHERE job = ?1 AND (slot = 0 OR number > (SELECT attempts - 20 + "            \
+      "(state = 5) FROM jobs WHERE id = ?1)) UNION ALL SELECT attempts, 1, started, "              \
+      "lease, owner, 0, 0, 0, reason, '' FROM jobs WHERE id = ?1 AND state = 5 AND "               \
+      "outcome = 1 ORDER BY 1")                                                                    \
     /* The job that has a key, with 0; or that had it, and until when it throttles. */             \
     X(FIND_KEY, "SELECT id, 0 FROM jobs INDEXED BY jobs_key WHERE tube = ?1 AND key = ?2 UNION "   \
                 "ALL SELECT * FROM (SELECT job, until FROM throttles INDEXED BY throttles_key "    \
@@ -328,15 +344,12 @@ enum weiri_column {
       "WHERE tube = ?2 AND key = a.key) OR EXISTS(SELECT 1 FROM throttles INDEXED BY "             \
       "throttles_key WHERE tube = ?2 AND key = a.key AND until > ?3) OR "                          \
       "EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") "))")                                      \
-    /* Archived jobs become stubs: that ended at a time or before; behind the last ?2. */          \
-    X(END_OLD,                                                                                     \
-      "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived "       \
-      "WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3) AND +state = 5")     \
+    /* Of those that ended at a time or before; of those behind the last ?2. */                    \
+    X(END_OLD, WEIRI_SQL_END_KEPT("lease <= ?2"))                                                  \
     X(END_SURPLUS,                                                                                 \
-      "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM jobs INDEXED BY jobs_archived WHERE " \
-      "state = 5 AND tube = ?1 AND (lease, id) <= (SELECT lease, id FROM jobs INDEXED BY "         \
-      "jobs_archived WHERE state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC "                  \
-      "LIMIT 1 OFFSET ?2) ORDER BY lease, id LIMIT ?3) AND +state = 5")                            \
+      WEIRI_SQL_END_KEPT("(lease, id) <= (SELECT lease, id FROM jobs INDEXED BY jobs_ended WHERE " \
+                         "state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC LIMIT 1 OFFSET "    \
+                         "?2)"))                                                                   \
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
     X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
     X(ADD_LUMP,                                                                                    \
@@ -349,11 +362,11 @@ enum weiri_column {
     /* Whether a damaged index says that a job has ended: of those that leave or end here next. */ \
     X(BAD_LUMP,                                                                                    \
       "SELECT 1 FROM (SELECT id, 6 AS has FROM " WEIRI_SQL_LUMP                                    \
-      " UNION ALL SELECT * FROM (SELECT id, 5 FROM jobs INDEXED BY jobs_archived WHERE state = 5 " \
+      " UNION ALL SELECT * FROM (SELECT id, 5 FROM jobs INDEXED BY jobs_ended WHERE state = 5 "    \
       "AND tube = ?2 ORDER BY lease LIMIT ?1)) a LEFT JOIN jobs b NOT INDEXED ON b.id = a.id "     \
       "WHERE b.state IS NOT has LIMIT 1")                                                          \
-    X(PEEK_ARCHIVED, "SELECT id FROM jobs INDEXED BY jobs_archived WHERE state = 5 AND tube = ?1 " \
-                     "ORDER BY lease DESC LIMIT ?3")                                               \
+    X(PEEK_ENDED, "SELECT id FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = ?1 "       \
+                  "ORDER BY lease DESC LIMIT ?3")                                                  \
     X(NEXT_JOBS, "SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs" WEIRI_SQL_APART                      \
                  "WHERE jobs.id > ?1 AND " WEIRI_SQL_IS_JOB " ORDER BY jobs.id LIMIT ?2")          \
     X(SAVEPOINT, "SAVEPOINT weir_put")                                                             \

@@ -525,14 +525,14 @@ TEST(canceled, "a verdict on a job whose worker does not live is applied at once
     CHECK_INT(look(broker, "1").state, ==, WEIR_JOB_BURIED);
     CHECK_STRING(look(broker, "1").reason, "an operator canceled it");
     CHECK_STATUS(cancel(broker, "2", WEIR_VERDICT_REMOVE), WEIR_OK);
-    CHECK_INT(look(broker, "2").state, ==, 0);
+    CHECK_INT(look(broker, "2").state, ==, WEIR_JOB_ENDED);
     CHECK_STATUS(cancel(broker, "3", WEIR_VERDICT_RETRY), WEIR_OK);
     CHECK_INT(look(broker, "3").state, ==, WEIR_JOB_READY);
     CHECK_INT(look(broker, "3").attempts, ==, 1);
     CHECK_STATUS(cancel(broker, "4", WEIR_VERDICT_REMOVE), WEIR_ECANCELED);
     CHECK_STATUS(take_back(broker, "4", false), WEIR_EBUSY);
     CHECK_STATUS(take_back(broker, "4", true), WEIR_ECANCELED);
-    CHECK_INT(look(broker, "4").state, ==, 0);
+    CHECK_INT(look(broker, "4").state, ==, WEIR_JOB_ENDED);
     weir_broker_close(broker);
 }
 

@@ -48,7 +48,7 @@ static struct history *history_of(const struct place *place, const struct weir_j
 }
 
 TEST_BROKERS(kept, "the attempts of a job that failed are kept, the first and the last ones, also "
-                   "after a kick, until it ends")
+                   "after a kick, and that which succeeded")
 {
     struct place place;
     struct weir_job_id id;
@@ -80,7 +80,14 @@ TEST_BROKERS(kept, "the attempts of a job that failed are kept, the first and th
     CHECK_STATUS(weir_broker_kick(place.broker, place.tube, 1, NULL, NULL), WEIR_OK);
     place_consume(&place, &runs, 1, 3, WEIR_MS(1));
     CHECK_INT(runs.count, ==, 5);
-    CHECK_STATUS(weir_broker_attempts(place.broker, id.text, keep_attempt, &runs, NULL),
+    history = history_of(&place, &id);
+    CHECK_INT(history->count, ==, 5);
+    CHECK_INT(history->attempt[4].number, ==, 5);
+    CHECK_INT(history->attempt[4].outcome, ==, WEIR_RUN_DONE);
+    CHECK_INT(history->attempt[4].ended_ns, >=, history->attempt[4].started_ns);
+    CHECK_STRING(history->attempt[4].reason, "");
+    CHECK_INT(place_remove(&place, &id), ==, 1);
+    CHECK_STATUS(weir_broker_attempts(place.broker, id.text, keep_attempt, &history, NULL),
                  WEIR_ENOTFOUND);
     place_close(&place);
 }
@@ -108,6 +115,12 @@ TEST_BROKERS(many, "of very many attempts the first and the last are kept")
     for (uint32_t i = 1; i < WEIR_ATTEMPTS_MAX; i++) {
         CHECK_INT(history->attempt[i].number, ==, FAILURES - WEIR_ATTEMPTS_MAX + i + 1);
     }
+    place_consume(&place, &runs, 1, 1, 0);
+    history = history_of(&place, &id);
+    CHECK_INT(history->count, ==, WEIR_ATTEMPTS_MAX);
+    CHECK_INT(history->attempt[0].number, ==, 1);
+    CHECK_INT(history->attempt[1].number, ==, FAILURES - WEIR_ATTEMPTS_MAX + 3);
+    CHECK_INT(history->attempt[WEIR_ATTEMPTS_MAX - 1].outcome, ==, WEIR_RUN_DONE);
     CHECK_INT(place_remove(&place, &id), ==, 1);
     place_close(&place);
 }

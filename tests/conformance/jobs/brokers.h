@@ -137,6 +137,12 @@ static inline int place_show(const struct weir_job *job, void *arg)
     return 0;
 }
 
+/* Whether it keeps jobs that have ended: a removal finds each twice. */
+static inline bool place_keeps(const struct place *place)
+{
+    return weir_broker_can(place->broker, WEIR_CAN_POLICIES);
+}
+
 static inline size_t place_remove(const struct place *place, const struct weir_job_id *id)
 {
     const char *text = id->text;

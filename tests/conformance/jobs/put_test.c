@@ -25,6 +25,7 @@ TEST_BROKERS(has_an_id, "each job that is put has an id of its own, by which it 
     /* A cluster shows the copy that it found, whose id is a part of the job's. */
     CHECK(strstr(ids[1].text, shown.id) != NULL);
     CHECK_INT(place_remove(&place, &ids[1]), ==, 1);
+    CHECK_INT(place_remove(&place, &ids[1]), ==, place_keeps(&place)); /* what is kept of it */
     CHECK_STATUS(weir_broker_peek_id(place.broker, ids[1].text, place_show, &shown, &error),
                  WEIR_ENOTFOUND);
     CHECK_STATUS(weir_broker_peek_id(place.broker, "no id", place_show, &shown, &error),
@@ -147,7 +148,8 @@ TEST_BROKERS(knows_a_repeat,
     CHECK_INT(runs.count, ==, 1);
     options.delay_ns = 0;
     place_put(&place, "job", &options, &ids[1]);
-    CHECK_PLACE(&place, 0, 1, 0, 0);
+    CHECK_STRING(ids[1].text, ids[0].text); /* also after its end, for 10 minutes */
+    CHECK_PLACE(&place, 0, 0, 0, 0);
     place_close(&place);
 }
 
@@ -283,6 +285,7 @@ TEST_BROKERS(revokes, "a job that is removed before it runs is counted once and 
     place_put(&place, "now", NULL, &ids[1]);
     CHECK_INT(place_remove(&place, &ids[0]), ==, 1);
     CHECK_INT(place_remove(&place, &ids[1]), ==, 1);
+    CHECK_INT(place_remove(&place, &ids[1]), ==, place_keeps(&place)); /* what is kept of it */
     CHECK_INT(place_remove(&place, &ids[1]), ==, 0);
     place_put(&place, "other", &later, NULL);
     place_consume(&place, &runs, 2, 0, 0);

@@ -68,6 +68,7 @@ TEST_BROKERS(sets_aside, "a job that waits is buried by its id, a buried one is 
     CHECK_PLACE(&place, 0, place.copies, 0, place.copies);
     CHECK_INT(place_remove(&place, &ids[0]), ==, 1);
     CHECK_INT(place_remove(&place, &ids[1]), ==, 1);
+    CHECK_INT(place_remove(&place, &ids[0]), ==, place_keeps(&place)); /* what is kept of it */
     CHECK_INT(place_remove(&place, &ids[0]), ==, 0);
     CHECK_PLACE(&place, 0, 0, 0, 0);
     place_close(&place);
@@ -94,7 +95,7 @@ static void touch_during(weir_context *context, struct runs *runs)
 }
 
 TEST_BROKERS(busy, "a job that runs is not buried, kicked or removed, and one that has ended is "
-                   "not found")
+                   "neither buried nor kicked")
 {
     struct place place;
     struct busy busy = {.place = &place};
@@ -106,10 +107,12 @@ TEST_BROKERS(busy, "a job that runs is not buried, kicked or removed, and one th
     CHECK_INT(runs.count, ==, 1);
     CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, 1);
     const char *text = busy.id.text;
+    enum weir_status ended = place_keeps(&place) ? WEIR_ESTATE : WEIR_ENOTFOUND;
     CHECK_STATUS(change_bury(place.broker, &text, 1, NULL, &status, NULL), WEIR_OK);
-    CHECK_STATUS(status, WEIR_ENOTFOUND);
+    CHECK_STATUS(status, ended);
     CHECK_STATUS(change_kick(place.broker, &text, 1, &status, NULL), WEIR_OK);
-    CHECK_STATUS(status, WEIR_ENOTFOUND);
+    CHECK_STATUS(status, ended);
+    CHECK_INT(place_remove(&place, &busy.id), ==, place_keeps(&place));
     CHECK_INT(place_remove(&place, &busy.id), ==, 0);
     CHECK_PLACE(&place, 0, 0, 0, 0);
     place_close(&place);
@@ -272,7 +275,7 @@ static struct weir_tube_policy_counts policy_counts(const struct place *place)
     return counts;
 }
 
-TEST_BROKERS(archives, "done jobs of a tube are kept as its policy says, and show their run")
+TEST_BROKERS(archives, "ended jobs of a tube are kept as its policy says, and show their run")
 {
     struct place place;
     struct weir_job_id ids[3];
@@ -281,7 +284,7 @@ TEST_BROKERS(archives, "done jobs of a tube are kept as its policy says, and sho
     if (!open_policies(&place, kind)) {
         return;
     }
-    struct weir_tube_policy policy = {.archive_ns = HOUR, .archive_count = 2};
+    struct weir_tube_policy policy = {.keep_ns = HOUR, .keep_count = 2};
     CHECK_STATUS(weir_broker_set_policy(place.broker, place.tube, &policy, NULL), WEIR_OK);
     for (int i = 0; i < 3; i++) {
         place_put(&place, "job", NULL, &ids[i]);
@@ -298,8 +301,8 @@ TEST_BROKERS(archives, "done jobs of a tube are kept as its policy says, and sho
     CHECK_INT(shown.job.state, ==, WEIR_JOB_ENDED);
     CHECK_INT(shown.job.last_outcome, ==, WEIR_RUN_DONE);
     CHECK_INT(why_of(&place, &ids[2]), ==, WEIR_WHY_DONE);
-    policy.archive_count = 1;
-    policy.members = WEIR_POLICY_ARCHIVE_COUNT;
+    policy.keep_count = 1;
+    policy.members = WEIR_POLICY_KEEP_COUNT;
     CHECK_STATUS(weir_broker_set_policy(place.broker, place.tube, &policy, NULL), WEIR_OK);
     CHECK_INT(policy_counts(&place).ended, ==, 1);
     CHECK_INT(place_remove(&place, &ids[2]), ==, 1);

@@ -35,21 +35,26 @@ static enum weir_status set_to(struct world *w, struct weir_tube_policy policy)
     return set(w->broker, TUBE, &policy);
 }
 
-ROW(weir_broker_set_policy, policy, archive_ns, WEIR_ERANGE)
+ROW(weir_broker_set_policy, policy, keep_ns, WEIR_ERANGE)
 {
-    CHECK_STATUS(set_to(w, (struct weir_tube_policy){.archive_ns = INT64_MIN}), WEIR_ERANGE);
-    return set_to(w, (struct weir_tube_policy){.archive_ns = -1});
+    CHECK_STATUS(set_to(w, (struct weir_tube_policy){.keep_ns = INT64_MIN}), WEIR_ERANGE);
+    return set_to(w, (struct weir_tube_policy){.keep_ns = WEIR_KEEP_NONE - 1});
 }
 
-ROW(weir_broker_set_policy, policy, archive_count, WEIR_EINVAL)
+ROW(weir_broker_set_policy, policy, keep_count, WEIR_OK)
 {
-    return set_to(w, (struct weir_tube_policy){.archive_count = 1});
+    return set_to(w, (struct weir_tube_policy){.keep_ns = WEIR_KEEP_NONE, .keep_count = 1});
+}
+
+ROW(weir_broker_set_policy, policy, archive, WEIR_OK)
+{
+    return set_to(w, (struct weir_tube_policy){.archive = UINT32_MAX});
 }
 
 ROW(weir_broker_set_policy, policy, members, WEIR_ERANGE)
 {
     CHECK_STATUS(set_to(w, (struct weir_tube_policy){.members = UINT32_MAX}), WEIR_ERANGE);
-    return set_to(w, (struct weir_tube_policy){.members = WEIR_POLICY_GROUP_LIMIT * 2});
+    return set_to(w, (struct weir_tube_policy){.members = WEIR_POLICY_ARCHIVE * 2});
 }
 
 ROW(weir_broker_set_policy, policy, late_ns, WEIR_ERANGE)

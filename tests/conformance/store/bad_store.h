@@ -181,7 +181,7 @@ static inline void make_world(struct world *w)
     (void)snprintf(w->id.text, sizeof(w->id.text), "untouched");
     (void)snprintf(w->path, sizeof(w->path), "jobs%u.db", worlds++);
     w->broker = jobs_store_open(w->path, &w->wall);
-    const struct weir_tube_policy policy = {.archive_ns = WEIR_FOREVER};
+    const struct weir_tube_policy policy = {.keep_ns = WEIR_FOREVER};
     CHECK_STATUS(weir_broker_set_policy(w->broker, TUBE, &policy, NULL), WEIR_OK);
     CHECK_INT(jobs_put(w->broker, TUBE, "ended", NULL), ==, IS_ENDED);
     struct weiri_reservation *job = jobs_reserve_one(w->broker, TUBE);
