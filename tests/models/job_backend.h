@@ -288,7 +288,8 @@ static inline struct weiri_firsts stored_firsts(const struct backend *backend, i
 {
     const int64_t *counts = backend->tubes[tube].counts;
     struct weiri_firsts firsts = {
-        .finds_ready = counts[WEIR_JOB_READY] != 0,
+        .finds_jobs =
+            counts[WEIR_JOB_DELAYED] + counts[WEIR_JOB_READY] + counts[WEIR_JOB_RESERVED] != 0,
         .delayed_ns = WEIR_FOREVER,
         .lease_ns = WEIR_FOREVER,
         .firing_ns = WEIR_FOREVER,
@@ -296,12 +297,11 @@ static inline struct weiri_firsts stored_firsts(const struct backend *backend, i
     for (int i = 0; i < JOBS; i++) {
         const struct weiri_job_facts *facts = &backend->jobs[i].row.facts;
         bool is_here = backend->jobs[i].is_there && backend->jobs[i].row.tube == tube;
-        if (is_here && facts->state == WEIR_JOB_DELAYED) {
+        if (is_here && facts->state == WEIR_JOB_DELAYED &&
+            facts->run_at_ns > backend->now.wall_ns) {
             firsts.delayed_ns = weiri_time_earlier(firsts.delayed_ns, facts->run_at_ns);
-            firsts.finds_delayed = true;
         } else if (is_here && facts->state == WEIR_JOB_RESERVED) {
             firsts.lease_ns = weiri_time_earlier(firsts.lease_ns, facts->lease_ns);
-            firsts.finds_reserved = true;
         }
     }
     return firsts;

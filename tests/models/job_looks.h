@@ -62,6 +62,11 @@ static bool reserve(struct stored_job *job, int process, uint32_t attempts_max)
     CHECK_STATUS(effects.status, WEIR_OK);
     struct ref_job *expected = ref_find(&world.reference, row.number);
     CHECK(expected != NULL);
+    if (ref_is_new_suspect(expected)) {
+        CHECK(!effects.is_started && what == WEIRI_UPDATE);
+        expected->state = WEIR_JOB_READY;
+        return false;
+    }
     enum weir_status burial;
     ref_reserve(&world.reference, expected, is_sound, attempts_max, process,
                 "its body is damaged: the checksum does not match", &burial);
@@ -148,7 +153,7 @@ static void sleep_until_next(int tube, int64_t left_ns)
     world.seen[SLEPT]++;
 }
 
-/* A consumer looks: schedules fire, leases end, jobs are due, some are reserved, or it sleeps. */
+/* A consumer looks: schedules fire, leases end, some jobs are reserved, or it sleeps. */
 static void do_look(void)
 {
     int tube = below(TUBES);
@@ -167,9 +172,6 @@ static void do_look(void)
         }
         if (facts->state == WEIR_JOB_RESERVED && facts->lease_ns <= world.backend.now.lease_ns) {
             expire(job, attempts_max);
-        }
-        if (facts->state == WEIR_JOB_DELAYED && facts->run_at_ns <= world.backend.now.wall_ns) {
-            change(job, &(struct weiri_job_step){.event = WEIRI_JOB_DUE}, NULL);
         }
     }
     bool is_paused = record_of(tube)->paused_until_ns > world.backend.now.wall_ns;

@@ -238,15 +238,29 @@ static inline bool ref_may_begin(const struct reference *world, const struct ref
     return is_alone || !is_awaited;
 }
 
-/* The first of the ready jobs of a tube, the suspects or the others, whose group has room, or that
- * is late for good; NULL: none. */
+/* A delayed job that is due is ready. */
+static inline bool ref_is_ready(const struct reference *world, const struct ref_job *job)
+{
+    return job->state == WEIR_JOB_READY ||
+           (job->state == WEIR_JOB_DELAYED && job->run_at <= world->wall);
+}
+
+/* A delayed suspect that is due: the look that meets it has it wait with the other suspects. */
+static inline bool ref_is_new_suspect(const struct ref_job *job)
+{
+    return job->state == WEIR_JOB_DELAYED && job->lost >= 2;
+}
+
+/* The first of the ready jobs of a tube, the suspects that looks have met or the others, whose
+ * group has room, or that is late for good; NULL: none. */
 static inline struct ref_job *ref_first(struct reference *world, int tube, bool is_suspect)
 {
     struct ref_job *first = NULL;
     for (int i = 0; i < JOBS; i++) {
         struct ref_job *job = &world->jobs[i];
-        if (job->number == 0 || job->tube != tube || job->state != WEIR_JOB_READY ||
-            ref_is_full(world, job) || (job->lost >= 2) != is_suspect) {
+        bool is_met = job->lost >= 2 && job->state == WEIR_JOB_READY;
+        if (job->number == 0 || job->tube != tube || !ref_is_ready(world, job) ||
+            ref_is_full(world, job) || is_met != is_suspect) {
             continue;
         }
         first = first == NULL || ref_precedes(job, first) ? job : first;
@@ -311,11 +325,11 @@ static inline int64_t ref_next(const struct reference *world, int tube, bool wit
             continue;
         }
         int64_t at = WEIR_FOREVER;
-        if (job->state == WEIR_JOB_DELAYED) {
-            at = job->run_at;
-        } else if (job->state == WEIR_JOB_RESERVED) {
+        if (job->state == WEIR_JOB_RESERVED) {
             at = job->lease - world->lease + world->wall;
-        } else if (job->state == WEIR_JOB_READY && !ref_is_full(world, job) &&
+        } else if (job->state == WEIR_JOB_DELAYED && !ref_is_ready(world, job)) {
+            at = job->run_at;
+        } else if (ref_is_ready(world, job) && !ref_is_full(world, job) &&
                    (job->lost < 2 || (is_paused && with_pause))) {
             at = is_paused ? paused_until : world->wall;
         }

@@ -14,10 +14,9 @@
 static void do_change(void)
 {
     static const enum weiri_job_event events[] = {WEIRI_JOB_REMOVE, WEIRI_JOB_SET_ASIDE,
-                                                  WEIRI_JOB_RESCHEDULE, WEIRI_JOB_DUE,
-                                                  WEIRI_JOB_MOVED_AWAY};
+                                                  WEIRI_JOB_RESCHEDULE, WEIRI_JOB_MOVED_AWAY};
     struct stored_job *job = any_job();
-    const struct weiri_job_step step = {.event = events[below(5)],
+    const struct weiri_job_step step = {.event = events[below(4)],
                                         .run_at_ns = world.reference.wall + units(30) - 5 * UNIT};
     if (job != NULL) {
         change(job, &step, step.event == WEIRI_JOB_SET_ASIDE && below(2) == 0 ? "asked" : NULL);

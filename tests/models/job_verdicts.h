@@ -160,13 +160,6 @@ static inline enum weir_status ref_change(struct reference *world, struct ref_jo
                                           const struct weiri_job_step *step, const char *reason)
 {
     bool waits = job->state == WEIR_JOB_DELAYED || job->state == WEIR_JOB_READY;
-    if (step->event == WEIRI_JOB_DUE) {
-        if (job->state != WEIR_JOB_DELAYED || job->run_at > world->wall) {
-            return job->state == WEIR_JOB_RESERVED ? WEIR_EBUSY : WEIR_ESTATE;
-        }
-        job->state = WEIR_JOB_READY;
-        return WEIR_OK;
-    }
     if (job->state == WEIR_JOB_RESERVED) {
         return WEIR_EBUSY;
     }

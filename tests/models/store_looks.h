@@ -21,8 +21,6 @@ static void collect(int tube, uint32_t attempts_max)
             enum weir_status status =
                 ref_expire(&world.reference, job, attempts_max, is, lost_words);
             world.seen[is ? KEPT : LOST] += status == WEIR_OK;
-        } else if (job->state == WEIR_JOB_DELAYED && job->run_at <= world.reference.wall) {
-            job->state = WEIR_JOB_READY;
         }
     }
 }
@@ -143,6 +141,10 @@ static void do_look(void)
         if (next == NULL) {
             break;
         }
+        if (ref_is_new_suspect(next)) {
+            next->state = WEIR_JOB_READY;
+            continue;
+        }
         ref_reserve(&world.reference, next, true, attempts_max, 0, NULL, &burial);
         if (next->number != 0 && next->state == WEIR_JOB_RESERVED) {
             hold(&exchange.reserved, next);
@@ -155,7 +157,7 @@ static void do_look(void)
     for (int i = 0; i < JOBS; i++) {
         const struct ref_job *job = &world.reference.jobs[i];
         world.seen[PASSED_OVER] += job->number != 0 && job->tube == tube &&
-                                   job->state == WEIR_JOB_READY &&
+                                   ref_is_ready(&world.reference, job) &&
                                    ref_is_full(&world.reference, job);
     }
     if (exchange.reserved_count < exchange.wanted) {

@@ -71,6 +71,20 @@ static struct ref_job *find_of_put(int tube, int put_id, int64_t body, bool *ret
     return found;
 }
 
+/* Throttles whose time has passed are deleted by a put that takes a key: a clock that is set back
+ * does not bring them back. */
+static void forget_throttles(void)
+{
+    for (int i = 0; i < JOBS; i++) {
+        struct ref_job *job = &world.reference.jobs[i];
+        job->key_until = job->key_until <= world.reference.wall ? 0 : job->key_until;
+    }
+    for (int i = 0; i < MARKS; i++) {
+        struct ref_mark *mark = &world.reference.marks[i];
+        mark->key = mark->until <= world.reference.wall ? 0 : mark->key;
+    }
+}
+
 static enum weir_status expect_put(const struct ref_put *put, int64_t *ret_number)
 {
     bool is_same = false;
@@ -83,7 +97,11 @@ static enum weir_status expect_put(const struct ref_put *put, int64_t *ret_numbe
     }
     int64_t next = world.reference.next_number;
     enum weir_status status = ref_put(&world.reference, put, ret_number);
-    world.seen[status != WEIR_OK ? REFUSED : *ret_number == next ? ADDED : JOINED]++;
+    bool is_added = status == WEIR_OK && *ret_number == next;
+    if (is_added && put->key != 0) {
+        forget_throttles();
+    }
+    world.seen[status != WEIR_OK ? REFUSED : is_added ? ADDED : JOINED]++;
     return status;
 }
 

@@ -18,10 +18,8 @@ void weiri_job_show(struct weir_job *job, const struct weiri_job_facts *facts)
 
 void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struct weiri_now now)
 {
-    const struct weiri_job_step due = {.event = WEIRI_JOB_DUE};
     struct weiri_job_facts facts = row->facts;
-    enum weir_status ignored = weiri_job_apply(&facts, &due, now.wall_ns);
-    (void)ignored; /* another status: it is not due */
+    weiri_job_promote(&facts, now.wall_ns);
     weiri_job_show(job, &facts);
     if (facts.state == WEIR_JOB_RESERVED) {
         int64_t left_ns = weiri_time_sub(facts.lease_ns, now.lease_ns);

@@ -206,10 +206,11 @@ enum weiri_write weiri_decide_change(struct weiri_job_row *row, const struct wei
 enum weiri_write weiri_decide_refile(struct weiri_job_row *row, int64_t tube, bool is_taken,
                                      struct weiri_effects *ret_effects);
 
-/* A job that was picked from those that are ready, in their order. A damaged body buries it, before
- * anything else is asked. A late one, which was never reserved, is buried or dropped, also where
- * its group is full. WEIRI_NOTHING with WEIR_OK: its group has running jobs, as many as the policy
- * allows; those of this transaction count. Else it is reserved for the taker. */
+/* A job that was picked from those that are ready, in their order; a delayed one that is due, too.
+ * Such a suspect becomes ready, no more: it takes its turn with the others. A damaged body buries a
+ * job, before anything else is asked. A late one, which was never reserved, is buried or dropped,
+ * also where its group is full. WEIRI_NOTHING with WEIR_OK: its group has running jobs, as many as
+ * the policy allows; those of this transaction count. Else it is reserved for the taker. */
 enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, uint64_t running,
                                       const struct weiri_tube_record *tube,
                                       const struct weiri_taker *taker, struct weiri_now now,
@@ -246,13 +247,11 @@ bool weiri_suspect_begins(const struct weiri_suspects *here, const struct weiri_
 
 /* What a tube has after a look that took all that it could. */
 struct weiri_firsts {
-    /* The first of each in its order; WEIR_FOREVER: none. */
+    /* The first of each in its order; WEIR_FOREVER: none. A delayed job that is due was left. */
     int64_t delayed_ns;
     int64_t lease_ns;
     int64_t firing_ns;
-    bool finds_delayed; /* there is a first one */
-    bool finds_ready;   /* a pause, a full group or a suspect that waits leaves it */
-    bool finds_reserved;
+    bool finds_jobs;       /* one is delayed, ready or reserved */
     int64_t suspect_in_ns; /* a suspect is left, and may begin then; 0: none is left */
 };
 

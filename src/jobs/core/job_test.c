@@ -281,7 +281,6 @@ TEST(changed, "an operator's event where the state has it; a reserved job is bus
         {WEIRI_JOB_REMOVE, WEIR_JOB_RESERVED, WEIRI_NOTHING, WEIR_EBUSY, WEIRI_JOB_GONE},
         {WEIRI_JOB_SET_ASIDE, WEIR_JOB_READY, WEIRI_UPDATE, WEIR_OK, WEIR_JOB_BURIED},
         {WEIRI_JOB_SET_ASIDE, WEIR_JOB_BURIED, WEIRI_NOTHING, WEIR_ESTATE, WEIRI_JOB_GONE},
-        {WEIRI_JOB_DUE, WEIR_JOB_DELAYED, WEIRI_UPDATE, WEIR_OK, WEIR_JOB_READY},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weiri_job_row row = row_in(rows[i].state);

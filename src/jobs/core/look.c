@@ -25,10 +25,18 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
                                       struct weiri_effects *ret_effects)
 {
     const struct weir_tube_policy *policy = &tube->policy;
+    const struct weiri_job_step due = {.event = WEIRI_JOB_RESCHEDULE,
+                                       .run_at_ns = row->facts.run_at_ns};
     struct weiri_job_step step = {
         .event = WEIRI_JOB_RESERVE, .attempts_max = taker->attempts_max, .token = taker->era};
+    enum weir_job_state stored = row->facts.state;
     int64_t late_ns = weiri_time_sub(now.wall_ns, row->facts.run_at_ns);
+    bool is_full = policy->group_limit > 0 && running >= policy->group_limit;
     *ret_effects = (struct weiri_effects){.status = WEIR_OK};
+    if (stored == WEIR_JOB_DELAYED && weiri_is_suspect(&row->facts)) {
+        return is_full ? WEIRI_NOTHING : weiri_row_apply(row, &due, now, ret_effects);
+    }
+    weiri_job_promote(&row->facts, now.wall_ns);
     if (!is_sound) {
         step.event = WEIRI_JOB_DAMAGE;
         ret_effects->burial = WEIR_ECORRUPT;
@@ -42,12 +50,17 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
         ret_effects->is_late = true;
         ret_effects->burial = is_dropped ? WEIR_OK : WEIR_EPAST;
         ret_effects->reason = ret_effects->words;
-    } else if (policy->group_limit > 0 && running >= policy->group_limit) {
+    }
+    bool is_left = is_full && step.event == WEIRI_JOB_RESERVE;
+    enum weiri_write write =
+        is_left ? WEIRI_NOTHING : weiri_row_apply(row, &step, now, ret_effects);
+    if (write == WEIRI_NOTHING) {
+        row->facts.state = stored;
         return WEIRI_NOTHING;
     }
-    enum weiri_write write = weiri_row_apply(row, &step, now, ret_effects);
+    ret_effects->from = stored;
     ret_effects->end = ret_effects->end != 0 ? WEIR_RUN_DROPPED : ret_effects->end;
-    if (write == WEIRI_UPDATE && step.event == WEIRI_JOB_RESERVE) {
+    if (step.event == WEIRI_JOB_RESERVE) {
         ret_effects->is_started = true;
         row->started_ns = now.wall_ns;
         row->owner = taker->owner;
@@ -74,15 +87,13 @@ void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_
                      struct weiri_now now, int64_t *ret_next_in_ns, bool *ret_is_empty)
 {
     bool is_paused = tube->paused_until_ns > now.wall_ns;
-    int64_t delayed_ns = firsts->finds_delayed ? firsts->delayed_ns : WEIR_FOREVER;
-    int64_t lease_in_ns =
-        firsts->finds_reserved ? time_until(firsts->lease_ns, now.lease_ns) : WEIR_FOREVER;
+    int64_t lease_in_ns = time_until(firsts->lease_ns, now.lease_ns);
     int64_t turn_in_ns = firsts->suspect_in_ns > 0 ? firsts->suspect_in_ns : WEIR_FOREVER;
     lease_in_ns = weiri_time_earlier(lease_in_ns > 0 ? lease_in_ns : TURN_NS, turn_in_ns);
-    int64_t first_ns = weiri_time_earlier(delayed_ns, firsts->firing_ns);
+    int64_t first_ns = weiri_time_earlier(firsts->delayed_ns, firsts->firing_ns);
     first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
     *ret_next_in_ns = weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);
-    *ret_is_empty = !firsts->finds_delayed && !firsts->finds_ready && !firsts->finds_reserved;
+    *ret_is_empty = !firsts->finds_jobs;
 }
 
 bool weiri_end_trims(int64_t number)

@@ -108,9 +108,40 @@ TEST(unfit, "a job that cannot be reserved tells so")
     struct weiri_job_row row = ready();
     struct weiri_effects effects;
     row.facts.state = WEIR_JOB_DELAYED;
+    row.facts.run_at_ns = WALL + 1;
     CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, &taker, now, &effects), ==, WEIRI_NOTHING);
     CHECK_STATUS(effects.status, WEIR_ESTATE);
     CHECK(!effects.is_started);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_DELAYED);
+}
+
+TEST(due,
+     "a delayed job that is due is taken, or left, as a ready one; a suspect becomes ready, and "
+     "takes its turn")
+{
+    const struct weiri_tube_record tube = {.policy = {.group_limit = 2}};
+    struct weiri_job_row row = ready();
+    struct weiri_effects effects;
+    row.facts.state = WEIR_JOB_DELAYED;
+    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, &taker, now, &effects), ==, WEIRI_NOTHING);
+    CHECK_STATUS(effects.status, WEIR_OK);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_DELAYED);
+    CHECK_INT(weiri_decide_reserve(&row, true, 1, &tube, &taker, now, &effects), ==, WEIRI_UPDATE);
+    CHECK(effects.is_started && effects.from == WEIR_JOB_DELAYED);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_RESERVED);
+    row = ready();
+    row.facts.state = WEIR_JOB_DELAYED;
+    CHECK_INT(weiri_decide_reserve(&row, false, 0, &tube, &taker, now, &effects), ==, WEIRI_UPDATE);
+    CHECK_STATUS(effects.burial, WEIR_ECORRUPT);
+    row = ready();
+    row.facts.state = WEIR_JOB_DELAYED;
+    row.facts.lost = 2;
+    CHECK_INT(weiri_decide_reserve(&row, true, 2, &tube, &taker, now, &effects), ==, WEIRI_NOTHING);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_DELAYED);
+    CHECK_INT(weiri_decide_reserve(&row, true, 0, &tube, &taker, now, &effects), ==, WEIRI_UPDATE);
+    CHECK(!effects.is_started && effects.wakes);
+    CHECK_INT(row.facts.state, ==, WEIR_JOB_READY);
+    CHECK_INT(row.facts.attempts, ==, 0);
 }
 
 TEST(next, "the next look is at the first of all times; leases count in their own")
@@ -118,15 +149,16 @@ TEST(next, "the next look is at the first of all times; leases count in their ow
     static const struct weiri_tube_record plain;
     const struct weiri_tube_record paused = {.paused_until_ns = WALL + 3};
     struct weiri_firsts firsts = {
-        .delayed_ns = WALL + 50, .lease_ns = LEASE + 40, .firing_ns = WEIR_FOREVER};
+        .delayed_ns = WEIR_FOREVER, .lease_ns = WEIR_FOREVER, .firing_ns = WEIR_FOREVER};
     int64_t next = 0;
     bool is_empty = false;
     weiri_next_look(&firsts, &plain, now, &next, &is_empty);
     CHECK(is_empty && next == WEIR_FOREVER);
-    firsts.finds_delayed = true;
+    firsts.finds_jobs = true;
+    firsts.delayed_ns = WALL + 50;
     weiri_next_look(&firsts, &plain, now, &next, &is_empty);
     CHECK(!is_empty && next == 50);
-    firsts.finds_reserved = true;
+    firsts.lease_ns = LEASE + 40;
     weiri_next_look(&firsts, &plain, now, &next, &is_empty);
     CHECK_INT(next, ==, 40);
     firsts.delayed_ns = WEIR_FOREVER;
@@ -148,7 +180,10 @@ TEST(left, "ready jobs that are left, by a pause or a full group, leave the tube
 {
     static const struct weiri_tube_record plain;
     const struct weiri_tube_record paused = {.paused_until_ns = WALL + 3};
-    const struct weiri_firsts firsts = {.finds_ready = true, .firing_ns = WEIR_FOREVER};
+    const struct weiri_firsts firsts = {.finds_jobs = true,
+                                        .delayed_ns = WEIR_FOREVER,
+                                        .lease_ns = WEIR_FOREVER,
+                                        .firing_ns = WEIR_FOREVER};
     int64_t next = 9;
     bool is_empty = true;
     weiri_next_look(&firsts, &paused, now, &next, &is_empty);
@@ -186,7 +221,10 @@ TEST(suspects,
 TEST(left_suspect, "where a suspect is left the next look is when it may begin")
 {
     static const struct weiri_tube_record plain;
-    struct weiri_firsts firsts = {.finds_ready = true, .firing_ns = WEIR_FOREVER};
+    struct weiri_firsts firsts = {.finds_jobs = true,
+                                  .delayed_ns = WEIR_FOREVER,
+                                  .lease_ns = WEIR_FOREVER,
+                                  .firing_ns = WEIR_FOREVER};
     int64_t next = 0;
     bool is_empty = true;
     firsts.suspect_in_ns = WEIR_SECONDS(9);

@@ -128,10 +128,8 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
                                   struct weiri_now now, struct weiri_effects *ret_effects)
 {
     struct weiri_job_facts older = row->facts;
-    struct weiri_job_step step = {.event = WEIRI_JOB_DUE};
-    /* One that is due is ready. Another status: it is not. */
-    enum weir_status ignored = weiri_job_apply(&older, &step, now.wall_ns);
-    (void)ignored;
+    struct weiri_job_step step = {.event = WEIRI_JOB_RESCHEDULE};
+    weiri_job_promote(&older, now.wall_ns);
     *ret_effects = (struct weiri_effects){.status = WEIR_OK};
     /* What is put at once is ready, also before its run time. */
     struct weiri_now then = now;
@@ -156,7 +154,6 @@ enum weiri_write weiri_decide_put(struct weiri_job_row *row, const struct weiri_
         if (!weiri_is_at_once(put) && run_at_ns >= row->facts.run_at_ns) {
             return WEIRI_NOTHING;
         }
-        step.event = WEIRI_JOB_RESCHEDULE;
         step.run_at_ns = weiri_time_earlier(run_at_ns, row->facts.run_at_ns);
         return weiri_row_apply(row, &step, then, ret_effects);
     case WEIRI_DUPLICATE_AFTER:

@@ -112,9 +112,6 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
 {
     enum weir_job_state state = job->state;
     switch (step->event) {
-    case WEIRI_JOB_DUE:
-        return move(job, state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns, WEIR_JOB_READY,
-                    now_ns);
     case WEIRI_JOB_RESERVE:
         return reserve(job, step, now_ns);
     case WEIRI_JOB_TOUCH:

@@ -51,8 +51,7 @@ static inline bool weiri_is_suspect(const struct weiri_job_facts *job)
 }
 
 enum weiri_job_event {
-    WEIRI_JOB_DUE = 1, /* its time came */
-    WEIRI_JOB_RESERVE, /* given to a worker */
+    WEIRI_JOB_RESERVE = 1, /* given to a worker */
     /* By the reservation's holder: */
     WEIRI_JOB_TOUCH,   /* still running */
     WEIRI_JOB_DONE,    /* its handler succeeded */
@@ -83,6 +82,13 @@ struct weiri_job_step {
     int64_t run_at_ns;         /* release, return, renew, reschedule, kick: when it becomes ready */
     uint32_t states;           /* kick, remove: bits 1U << state; 0: buried; any */
 };
+
+/* Has a delayed job that is due be ready, as it is for everybody, whatever is stored. */
+static inline void weiri_job_promote(struct weiri_job_facts *job, int64_t now_ns)
+{
+    bool is_due = job->state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns;
+    job->state = is_due ? WEIR_JOB_READY : job->state;
+}
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a
  * reservation that the job no longer has), WEIR_ESTATE (not in this state, or not yet). */

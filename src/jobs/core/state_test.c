@@ -59,8 +59,6 @@ static const struct row {
     {                                                                                              \
         WEIR_OK, state                                                                             \
     }
-    {WEIRI_JOB_DUE, NOW, {NO, NO, NO, NO, NO, NO}},
-    {WEIRI_JOB_DUE, NOW + 1, {NO, TO(READY), NO, NO, NO, NO}},
     {WEIRI_JOB_RESERVE, NOW, {NO, NO, TO(RESERVED), NO, NO, NO}},
     {WEIRI_JOB_TOUCH, NOW, {LOST, LOST, LOST, TO(RESERVED), LOST, LOST}},
     {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(ENDED), LOST, LOST}},

@@ -38,28 +38,18 @@ static void settle(struct weiri_store *store, struct weiri_exchange *exchange,
     }
 }
 
-/* Makes ready the jobs whose reservations had ended at a time, and those that are due. Whether
- * there may be more. */
-static bool promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                    const struct weiri_tube_record *record, uint32_t attempts_max,
-                    struct weiri_now now, int64_t ended_ns)
+/* Ends the reservations whose leases had ended at a time. Whether there may be more. */
+static bool end_leases(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                       const struct weiri_tube_record *record, uint32_t attempts_max,
+                       struct weiri_now now, int64_t ended_ns)
 {
-    const struct {
-        enum weiri_sql which;
-        int64_t until_ns;
-        struct weiri_job_step step;
-    } kinds[] = {
-        {WEIRI_SQL_EXPIRED, ended_ns, {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max}},
-        {WEIRI_SQL_DUE, now.wall_ns, {.event = WEIRI_JOB_DUE}},
-    };
+    const struct weiri_job_step step = {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max};
     size_t total = 0;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        size_t count = 1;
-        while (count > 0 && total < store->promote_max) {
-            count = weiri_rows_change(store, tally, kinds[i].which, tube, kinds[i].until_ns,
-                                      store->promote_max - total, &kinds[i].step, now, record);
-            total += count;
-        }
+    size_t count = 1;
+    while (count > 0 && total < store->promote_max) {
+        count = weiri_rows_change(store, tally, WEIRI_SQL_EXPIRED, tube, ended_ns,
+                                  store->promote_max - total, &step, now, record);
+        total += count;
     }
     return total >= store->promote_max;
 }
@@ -87,19 +77,23 @@ static bool finds_loss(struct weiri_store *store, struct exchange_request *reque
            request->missing != 0;
 }
 
-/* Finds when the next job may be reserved, and whether the tube is empty. */
+/* Finds, after a look, when the next job may be reserved, and whether the tube is empty. */
 static void find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
-                           const struct weiri_tube_record *record, int64_t suspect_in_ns)
+                           const struct weiri_tube_record *record, int64_t suspect_in_ns,
+                           int64_t looked_ns)
 {
     struct weiri_connection *writer = &store->writer;
     struct weiri_firsts firsts = {.suspect_in_ns = suspect_in_ns};
     int64_t ignored;
-    firsts.finds_ready = weiri_sql_find(writer, WEIRI_SQL_HAS_READY, WEIRI_VALUES(tube), &ignored);
+    firsts.finds_jobs = weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &ignored);
     firsts.firing_ns = weiri_schedules_next(store, tube);
-    firsts.finds_delayed =
-        weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube), &firsts.delayed_ns);
-    firsts.finds_reserved =
-        weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
+    if (!weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube, looked_ns),
+                        &firsts.delayed_ns)) {
+        firsts.delayed_ns = WEIR_FOREVER;
+    }
+    if (!weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns)) {
+        firsts.lease_ns = WEIR_FOREVER;
+    }
     weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
                     &exchange->is_empty);
     exchange->looked_ns = weiri_monotonic_now();
@@ -124,8 +118,8 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     }
     weiri_tube_read(writer, tube, &record);
     request->has_more =
-        request->has_more || promote(store, tally, tube, &record, exchange->attempts_max, now,
-                                     weiri_time_earlier(request->asked_ns, now.lease_ns));
+        request->has_more || end_leases(store, tally, tube, &record, exchange->attempts_max, now,
+                                        weiri_time_earlier(request->asked_ns, now.lease_ns));
     if (record.paused_until_ns <= now.wall_ns && !request->has_more) {
         request->has_more =
             weiri_reserve(store, exchange, tally, tube, &record, now, &suspect_in_ns);
@@ -133,7 +127,7 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     }
     weiri_tally_flush(store, tally);
     if (!request->has_more && exchange->reserved_count < exchange->wanted) {
-        find_next_time(store, exchange, tube, &record, suspect_in_ns);
+        find_next_time(store, exchange, tube, &record, suspect_in_ns, now.wall_ns);
         request->is_census_due =
             exchange->reserved_count == 0 && store->census_ns <= exchange->looked_ns;
         store->census_ns =

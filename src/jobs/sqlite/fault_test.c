@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <weir/consumer.h>
+#include <weir/policy.h>
 
 #include "base/time.h"
 #include "jobs/sqlite/store.h"
@@ -226,12 +227,16 @@ TEST(half_way,
         store->promote_max = 3;
         (void)jobs_put(broker, "t", "x", NULL);
         struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        /* More than a transaction drops are late, and one is not. */
+        const struct weir_tube_policy policy = {.late_ns = 1, .late = WEIR_LATE_DROP};
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
         struct weir_put_options put = {0};
         put.delay_ns = 10;
         for (int i = 0; i < 10; i++) {
             (void)jobs_put(broker, "t", "later", &put);
         }
-        jobs_wall_step(&wall, 10);
+        jobs_wall_step(&wall, 20);
+        (void)jobs_put(broker, "t", "in time", NULL);
         struct weiri_settlement settlement = {.reservation = job, .event = WEIRI_JOB_DONE};
         struct weiri_exchange exchange = {.tube = "t",
                                           .settlements = &settlement,

@@ -571,7 +571,7 @@ TEST(woken, "a put that brings a job forward wakes consumers; one that leaves th
         {WEIR_DUPLICATE_REPLACE, 2 * HOUR, true}, {WEIR_DUPLICATE_REPLACE, 9 * HOUR, false},
         {WEIR_DUPLICATE_DEBOUNCE, HOUR, true},    {WEIR_DUPLICATE_KEEP, 0, true},
     };
-    struct weir_put_options other = {.delay_ns = 7 * HOUR};
+    struct weir_put_options other = {.delay_ns = 7 * HOUR, .priority = 5};
     (void)jobs_put(broker, "t", "other", &other);
     for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
         uint32_t mark = broker->ops->mark(broker->store, "t");

@@ -36,15 +36,15 @@ static void read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt 
     *ret_pick = pick;
 }
 
-/* Reads the next jobs in order, at most limit. The caller owns those read. */
+/* Reads the next jobs in order at a time, at most limit. The caller owns those read. */
 static size_t pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
-                   uint32_t group_limit, size_t limit, struct pick *picks)
+                   uint32_t group_limit, size_t limit, int64_t now_ns, struct pick *picks)
 {
     struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
     size_t count = 0;
     bool is = weiri_sql_first(writer, WEIRI_SQL_PICK,
-                              WEIRI_VALUES(tube, group_limit, (int64_t)limit), &statement);
+                              WEIRI_VALUES(tube, group_limit, (int64_t)limit, now_ns), &statement);
     for (; is && count < limit; is = weiri_sql_next(writer, statement)) {
         read_pick(store, exchange->tube, statement, &picks[count++]);
     }
@@ -91,9 +91,9 @@ static bool is_before(const struct weiri_job_row *a, const struct weiri_job_row 
 }
 
 /* Puts a suspect at its place among picked jobs. Those behind it are picked again, since the next
- * suspect may be before them. Where limit were picked that are all before it, its turn has not
+ * suspect may be before them. Where all are before it, there may be more of them: its turn has not
  * come. Returns their number. */
-static size_t insert(struct weiri_store *store, struct pick *picks, size_t count, size_t limit,
+static size_t insert(struct weiri_store *store, struct pick *picks, size_t count,
                      const struct pick *suspect)
 {
     const struct weir_allocator *allocator = &store->config->allocator;
@@ -101,7 +101,7 @@ static size_t insert(struct weiri_store *store, struct pick *picks, size_t count
     while (at < count && is_before(&picks[at].row, &suspect->row)) {
         at++;
     }
-    if (at == limit) {
+    if (at == count && count > 0) {
         weiri_reservation_free(allocator, suspect->reservation);
         return count;
     }
@@ -206,12 +206,15 @@ bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
         size_t limit = missing < store->promote_max ? missing : store->promote_max;
         limit = limit < PICK_MAX ? limit : PICK_MAX;
         bool begins = pick_suspect(store, exchange, tube, group_limit, &suspect, ret_suspect_in_ns);
-        count = pick(store, exchange, tube, group_limit, limit, picks);
-        count = begins ? insert(store, picks, count, limit, &suspect) : count;
+        count = pick(store, exchange, tube, group_limit, limit, now.wall_ns, picks);
+        count = begins ? insert(store, picks, count, &suspect) : count;
         picked += count;
+        bool is_over = false; /* a suspect was left, which may be before the others: pick again */
         for (size_t i = 0; i < count; i++) {
-            if (store->writer.code == SQLITE_OK) {
+            const struct weiri_job_facts *facts = &picks[i].row.facts;
+            if (store->writer.code == SQLITE_OK && !is_over) {
                 handle(store, exchange, tally, &picks[i], record, now);
+                is_over = facts->state == WEIR_JOB_READY && weiri_is_suspect(facts);
             } else {
                 weiri_reservation_free(&store->config->allocator, picks[i].reservation);
             }

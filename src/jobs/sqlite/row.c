@@ -164,8 +164,9 @@ static bool may_run(enum weir_job_state state)
     return state >= WEIR_JOB_DELAYED && state <= WEIR_JOB_RESERVED;
 }
 
-static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects)
+static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects, int32_t priority)
 {
+    int64_t delayed_ns = earlier(tally->delayed_ns, effects->wakes_at_ns);
     /* The row of a job that goes on after it was done is there once. */
     tally->put += effects->put && effects->done;
     tally->done += effects->put && effects->done;
@@ -176,7 +177,8 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
     tally->late_buried += effects->is_late && effects->to == WEIR_JOB_BURIED;
     tally->late_dropped += effects->is_late && effects->to == WEIR_JOB_ENDED;
     tally->has_ready = tally->has_ready || effects->wakes;
-    tally->delayed_ns = earlier(tally->delayed_ns, effects->wakes_at_ns);
+    tally->priority = delayed_ns == tally->delayed_ns ? tally->priority : priority;
+    tally->delayed_ns = delayed_ns;
     tally->lease_ns = earlier(tally->lease_ns, effects->lease_ends_ns);
 }
 
@@ -220,7 +222,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         (void)weiri_trim(store, row->tube, now);
     }
     turn_to(store, tally, row->tube);
-    add_up(tally, effects);
+    add_up(tally, effects, row->priority);
     if (effects->tells_holder) {
         weiri_write_tell_holders(store);
     }
@@ -290,7 +292,7 @@ void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struc
     from->put++;
     from->has_left = from->has_left || may_run(effects.from);
     to->put--;
-    add_up(to, &effects);
+    add_up(to, &effects, row->priority);
 }
 
 /* Rows are read before the first is written: a statement must not walk an index that changes. */
@@ -344,18 +346,19 @@ size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, e
 }
 
 /* Whether the waiters of the tube must be woken: for a ready job, and for one that may become ready
- * before they wake by themselves. That is a delayed job that is now the first, or one whose
- * reservation may end before their sleep does. */
+ * before they wake by themselves. That is a delayed job with none before it of its priority, which
+ * they would wake for, or one whose reservation may end before their sleep does. */
 static bool concerns_waiters(struct weiri_store *store, const struct weiri_tally *tally)
 {
-    int64_t first;
+    int64_t ignored;
     return tally->has_ready ||
            (tally->lease_ns != 0 &&
             tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS)) ||
            (tally->delayed_ns != 0 &&
-            weiri_sql_find(&store->writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tally->tube),
-                           &first) &&
-            tally->delayed_ns <= first);
+            !weiri_sql_find(&store->writer, WEIRI_SQL_ONE_BEFORE,
+                            WEIRI_VALUES(tally->tube, tally->priority, weiri_store_now(store),
+                                         tally->delayed_ns),
+                            &ignored));
 }
 
 static void tell(struct weiri_store *store, const struct weiri_tally *tally, bool is_concerned)

@@ -25,6 +25,7 @@ struct weiri_tally {
     bool has_left;      /* a job that may run does so no longer, or is in another tube */
     bool has_ready;     /* a job became ready, or a group has room */
     int64_t delayed_ns; /* earliest run time of those that became delayed; 0: none */
+    int32_t priority;   /* of that one */
     int64_t lease_ns;   /* earliest end of those that became reserved; 0: none */
 };
 

@@ -65,7 +65,8 @@ static const struct {
     {"jobs_next_put_id", "CREATE INDEX jobs_next_put_id ON jobs(next_put_id, tube) "
                          "WHERE next_put_id IS NOT NULL"},
     {"jobs_key", "CREATE UNIQUE INDEX jobs_key ON jobs(tube, key) WHERE key IS NOT NULL"},
-    {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, state, run_at) WHERE state = 1"},
+    {"jobs_delayed",
+     "CREATE INDEX jobs_delayed ON jobs(tube, state, priority, run_at) WHERE state = 1"},
     {"jobs_ready",
      "CREATE INDEX jobs_ready ON jobs(tube, state, priority, run_at) WHERE state = 2"},
     {"jobs_suspects",

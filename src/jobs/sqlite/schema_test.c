@@ -31,8 +31,8 @@ static char *plan_of(struct weiri_store *store, enum weiri_sql which, char text[
 TEST(plans, "each statement walks the one index made for it, in order, without sorting")
 {
     static const struct plan_row rows[] = {
-        {WEIRI_SQL_FIRST_DELAYED,
-         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=?)"},
+        {WEIRI_SQL_ONE_BEFORE, "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? "
+                               "AND priority=? AND run_at>? AND run_at<?)"},
         {WEIRI_SQL_FIRST_LEASE,
          "SEARCH jobs USING COVERING INDEX jobs_reserved (tube=? AND state=?)"},
         {WEIRI_SQL_SAVE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -45,8 +45,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_SET_POLICY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_TUBE,
          "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},
-        {WEIRI_SQL_PEEK_DELAYED,
-         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? AND run_at>?)"},
         {WEIRI_SQL_PEEK_RESERVED,
          "SEARCH jobs USING COVERING INDEX jobs_reserved (tube=? AND state=?)"},
         {WEIRI_SQL_ADD_ATTEMPT, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -103,7 +101,6 @@ static void expect_steps(enum weiri_sql which, const char *const *steps, size_t 
 TEST(plan_of_rows, "jobs are read in the order of one index")
 {
     static const struct plan_row rows[] = {
-        {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND state=? AND run_at<?)"},
         {WEIRI_SQL_EXPIRED,
          "SEARCH jobs USING INDEX jobs_reserved (tube=? AND state=? AND lease<?)"},
         {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=? AND state=?)"},
@@ -116,21 +113,91 @@ TEST(plan_of_rows, "jobs are read in the order of one index")
     }
 }
 
-TEST(plan_of_pick, "the next job is the first of one index, its body the one that may be apart; of "
-                   "its tube only the groups of reserved jobs are "
-                   "counted, and the store's name is read once")
+/* Walks the priorities of a tube's delayed jobs: one step of an index each. */
+#define NEXT_LEVEL                                                                                 \
+    "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? AND priority>?)"
+#define DUE "SEARCH jobs USING INDEX jobs_delayed (tube=? AND state=? AND priority=? AND run_at<?)"
+#define FULL_GROUPS "SEARCH jobs USING INDEX jobs_group (tube=? AND group>?)"
+
+TEST(plan_of_pick, "the next job is the first of two indexes, of ready jobs and of delayed ones of "
+                   "the first priority that has a due one; no bodies are sorted")
 {
-    const char *steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=? AND state=?)",
-                           "LIST SUBQUERY 3",
-                           "SEARCH jobs USING INDEX jobs_group (tube=? AND group>?)",
-                           "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
-                           "CORRELATED SCALAR SUBQUERY 1",
-                           "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)",
-                           "SCALAR SUBQUERY 2",
-                           "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)"};
+    static const char *const steps[] = {
+        "MATERIALIZE next",
+        "MERGE (UNION ALL)",
+        "LEFT",
+        "SEARCH jobs USING INDEX jobs_ready (tube=? AND state=? AND priority<?)",
+        "SCALAR SUBQUERY 7",
+        "MATERIALIZE due",
+        "MATERIALIZE levels",
+        "SETUP",
+        "SCAN CONSTANT ROW",
+        "RECURSIVE STEP",
+        "SCAN levels",
+        "CORRELATED SCALAR SUBQUERY 4",
+        DUE,
+        "LIST SUBQUERY 3",
+        FULL_GROUPS,
+        "CORRELATED SCALAR SUBQUERY 2",
+        NEXT_LEVEL,
+        "SCAN levels",
+        "SCAN due",
+        "LIST SUBQUERY 8",
+        FULL_GROUPS,
+        "RIGHT",
+        DUE,
+        "SCALAR SUBQUERY 10",
+        "SCAN due",
+        "LIST SUBQUERY 11",
+        FULL_GROUPS,
+        "SCAN next",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+        "CORRELATED SCALAR SUBQUERY 13",
+        "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCALAR SUBQUERY 14",
+        "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_PICK, steps, sizeof(steps) / sizeof(steps[0]));
-    steps[0] = "SEARCH jobs USING INDEX jobs_suspects (tube=? AND state=?)";
+}
+
+TEST(plan_of_suspects, "the next suspect is the first of one index, its "
+                       "body the one that may be apart; of its tube only the groups of reserved "
+                       "jobs are counted, and the store's name is read once")
+{
+    static const char *const steps[] = {
+        "SEARCH jobs USING INDEX jobs_suspects (tube=? AND state=?)",
+        "LIST SUBQUERY 3",
+        FULL_GROUPS,
+        "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCALAR SUBQUERY 2",
+        "SEARCH meta USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_FIRST_SUSPECT, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
+/* Checks that the index of delayed jobs is walked by priorities and then, for each, as a step says,
+ * and that a statement walks no table. */
+static void expect_levels(enum weiri_sql which, const char *step)
+{
+    char text[8192] = "";
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)plan_of(broker->store, which, text);
+    CHECK(strstr(text, NEXT_LEVEL "\n") != NULL);
+    CHECK(strstr(text, step) != NULL);
+    CHECK(strstr(text, "SCAN jobs") == NULL);
+    weir_broker_close(broker);
+}
+
+TEST(plan_of_delayed, "delayed jobs are found priority by priority, the first ones of each")
+{
+    static const char after[] = "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? "
+                                "AND priority=? AND run_at>?)\n";
+    expect_levels(WEIRI_SQL_FIRST_DELAYED, after);
+    expect_levels(WEIRI_SQL_PEEK_DELAYED, after);
+    expect_levels(WEIRI_SQL_PEEK_READY,
+                  "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? AND "
+                  "priority=? AND run_at<?)\n");
 }
 
 TEST(plan_of_bodies, "jobs are checked in the order of their ids, each with its body")

@@ -76,6 +76,15 @@ enum weiri_column {
 #define WEIRI_SQL_SHOWN                                                                            \
     WEIRI_SQL_JOB                                                                                  \
     ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY WEIRI_SQL_BODY
+/* The priorities of the delayed jobs of a tube, told between the two, each a level, in order:
+ * behind one below all, before a NULL, unless ended before. The delayed jobs of one. */
+#define WEIRI_SQL_LEVELS_OF "WITH RECURSIVE levels(here, level) AS (SELECT "
+#define WEIRI_SQL_LEVELS                                                                           \
+    ", -1 << 32 UNION ALL SELECT here, (SELECT priority FROM jobs INDEXED BY jobs_delayed "        \
+    "WHERE state = 1 AND tube = here AND priority > level ORDER BY priority LIMIT 1) "             \
+    "FROM levels WHERE level IS NOT NULL"
+#define WEIRI_SQL_OF_LEVEL                                                                         \
+    " FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = here AND priority = level "
 /* A job of the tube ?1 whose group does not have ?2 reserved ones; 0: no group is ever full. */
 #define WEIRI_SQL_HAS_ROOM                                                                         \
     "(?2 = 0 OR jobs.\"group\" IS NULL OR jobs.\"group\" NOT IN "                                  \
@@ -89,13 +98,19 @@ enum weiri_column {
 #define WEIRI_SQL_COUNTED(name, state)                                                             \
     ", (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id) AS " #name
 #define WEIRI_SQL_NUMBERS WEIRI_SQL_STATES(WEIRI_SQL_COUNTED)
+#define WEIRI_SQL_HAS_ONE(name, state)                                                             \
+    " OR EXISTS (SELECT 1" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id)"
 #define WEIRI_SQL_HAS_NONE(name, state)                                                            \
     " AND NOT EXISTS (SELECT 1" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id)"
 #define WEIRI_SQL_LESS(name, state) " - (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) ")"
 /* The tubes with the numbers of their rows; their jobs that are due, but are in the state delayed
  * still; the time of the first of them; and that of the ready job that is next. ?1: the time. */
-#define WEIRI_SQL_DUE_ONES                                                                         \
-    " FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = t.id AND run_at <= ?1"
+#define WEIRI_SQL_DUE                                                                              \
+    ", (" WEIRI_SQL_LEVELS_OF "t.id" WEIRI_SQL_LEVELS                                              \
+    ") SELECT sum((SELECT count(*)" WEIRI_SQL_OF_LEVEL                                             \
+    "AND run_at <= ?1)) FROM levels) AS due, (" WEIRI_SQL_LEVELS_OF "t.id" WEIRI_SQL_LEVELS        \
+    ") SELECT min((SELECT run_at" WEIRI_SQL_OF_LEVEL                                               \
+    "AND run_at <= ?1 ORDER BY run_at LIMIT 1)) FROM levels) AS next_due"
 #define WEIRI_SQL_HEAD " AND tube = t.id ORDER BY priority, run_at LIMIT 1) AS next_"
 #define WEIRI_SQL_NEXT(name, state)                                                                \
     ", (SELECT run_at" WEIRI_SQL_OF_STATE(name, state) WEIRI_SQL_HEAD #name
@@ -104,9 +119,7 @@ enum weiri_column {
     "WITH counts AS MATERIALIZED (SELECT *" WEIRI_SQL_NUMBERS                                      \
     ", (SELECT count(*) FROM jobs INDEXED BY jobs_stubs WHERE state = 6 AND tube = t.id "          \
     "AND outcome = 1) AS stubs_done, (SELECT count(*) FROM jobs INDEXED BY jobs_removed WHERE "    \
-    "state = 5 AND outcome > 1 AND tube = t.id) AS removed, "                                      \
-    "(SELECT count(*)" WEIRI_SQL_DUE_ONES ") AS due, "                                             \
-    "(SELECT run_at" WEIRI_SQL_DUE_ONES " ORDER BY run_at LIMIT 1) AS next_due" WEIRI_SQL_SINCE    \
+    "state = 5 AND outcome > 1 AND tube = t.id) AS removed" WEIRI_SQL_DUE WEIRI_SQL_SINCE          \
     " FROM tubes t "
 /* What is shown of them. The rows that are there are added to the totals. */
 #define WEIRI_SQL_SHOWN_COUNTS                                                                     \
@@ -174,9 +187,8 @@ enum weiri_column {
     /* ?2: whether to ask that the tube has no job that may run. */                                \
     X(NEWS,                                                                                        \
       "SELECT name, ?2" WEIRI_SQL_LIVE_STATES(WEIRI_SQL_HAS_NONE) " FROM tubes t WHERE id = ?1")   \
-    X(HAS_READY, "SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 UNION "   \
-                 "ALL SELECT 1 FROM jobs INDEXED BY jobs_suspects WHERE state = 9 AND tube = ?1 "  \
-                 "LIMIT 1")                                                                        \
+    X(HAS_JOBS,                                                                                    \
+      "SELECT 1 FROM tubes t WHERE id = ?1 AND (0" WEIRI_SQL_LIVE_STATES(WEIRI_SQL_HAS_ONE) ")")   \
     /* 0: each row is in the index of its state. The table's rows are counted one by one, so that  \
      * it can be given up. */                                                                      \
     X(CENSUS, "SELECT (SELECT total(1) FROM jobs NOT INDEXED)" WEIRI_SQL_STATES(WEIRI_SQL_LESS))   \
@@ -209,21 +221,37 @@ enum weiri_column {
       "told = iif(?5, told, NULL), body = iif(?5, body, NULL)" WEIRI_WORD_FIELDS(                  \
           WEIRI_SQL_KEPT) " WHERE id = ?1")                                                        \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
-    X(DUE, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND "       \
-           "tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3")                                  \
     X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND "  \
                "tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")                                \
-    X(PICK, "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_ready" WEIRI_SQL_APART           \
-            "WHERE state = 2 AND " WEIRI_SQL_HAS_ROOM                                              \
-            " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT ?3")                     \
+    /* The next jobs at the time ?4, at most ?3: ready ones, and due ones of the first level that  \
+     * has any, but none behind these, since other levels may have due ones before it. They are    \
+     * told in the order of `next`, which is the outer loop: bodies are not sorted. */             \
+    X(PICK, WEIRI_SQL_LEVELS_OF                                                                    \
+      "?1" WEIRI_SQL_LEVELS " AND NOT EXISTS (SELECT 1" WEIRI_SQL_OF_LEVEL                         \
+      "AND run_at <= ?4 AND " WEIRI_SQL_HAS_ROOM ")), "                                            \
+      "due(level) AS MATERIALIZED (SELECT iif(count(*) = count(level), max(level), NULL) "         \
+      "FROM levels), "                                                                             \
+      "next(number, level, at) AS MATERIALIZED (SELECT id, priority, run_at FROM jobs "            \
+      "INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "                                       \
+      "AND priority <= coalesce((SELECT level FROM due), 1 << 31) AND " WEIRI_SQL_HAS_ROOM         \
+      " UNION ALL SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 "  \
+      "AND tube = ?1 AND priority = (SELECT level FROM due) AND run_at <= ?4 "                     \
+      "AND " WEIRI_SQL_HAS_ROOM " ORDER BY 2, 3, 1 LIMIT ?3) "                                     \
+      "SELECT " WEIRI_SQL_SHOWN " FROM next CROSS JOIN jobs ON jobs.id = number" WEIRI_SQL_APART)  \
     X(FIRST_SUSPECT,                                                                               \
       "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_APART              \
       "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                                    \
       " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
                    "AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2")                   \
-    X(FIRST_DELAYED, "SELECT run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 "            \
-                     "AND tube = ?1 ORDER BY run_at LIMIT 1")                                      \
+    /* After the time ?2. */                                                                       \
+    X(FIRST_DELAYED, WEIRI_SQL_LEVELS_OF                                                           \
+      "?1" WEIRI_SQL_LEVELS                                                                        \
+      "), firsts(at) AS MATERIALIZED (SELECT (SELECT run_at" WEIRI_SQL_OF_LEVEL                    \
+      "AND run_at > ?2 ORDER BY run_at LIMIT 1) FROM levels) "                                     \
+      "SELECT at FROM firsts WHERE at IS NOT NULL ORDER BY at LIMIT 1")                            \
+    X(ONE_BEFORE, "SELECT 1 FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "      \
+                  "AND priority = ?2 AND run_at > ?3 AND run_at < ?4 LIMIT 1")                     \
     X(FIRST_LEASE, "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 "              \
                    "AND tube = ?1 ORDER BY lease LIMIT 1")                                         \
     X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried WHERE state = 4 "   \
@@ -237,16 +265,20 @@ enum weiri_column {
             ", name, iif(outcome = 1, 1, iif(attempts > 0, (SELECT outcome FROM attempts WHERE "   \
             "job = jobs.id ORDER BY number DESC LIMIT 1), 0)) FROM jobs" WEIRI_SQL_APART           \
             "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
-    X(PEEK_DELAYED, "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "   \
-                    "AND run_at > ?2 ORDER BY run_at LIMIT ?3")                                    \
-    /* Jobs that became due since the last reservation are still in the state delayed. */          \
-    X(PEEK_READY,                                                                                  \
-      "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "           \
-      "jobs_ready WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "          \
+    X(PEEK_DELAYED, WEIRI_SQL_LEVELS_OF                                                            \
+      "?1" WEIRI_SQL_LEVELS                                                                        \
+      ") SELECT id FROM levels CROSS JOIN jobs ON id IN (SELECT id" WEIRI_SQL_OF_LEVEL             \
+      "AND run_at > ?2 ORDER BY run_at, id LIMIT ?3) "                                             \
+      "ORDER BY run_at, id LIMIT ?3")                                                              \
+    /* Jobs that are due are ready, in whichever of the states they are stored. */                 \
+    X(PEEK_READY, WEIRI_SQL_LEVELS_OF                                                              \
+      "?1" WEIRI_SQL_LEVELS ") SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at "        \
+      "FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "                             \
+      "ORDER BY priority, run_at, id LIMIT ?3) "                                                   \
       "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_suspects "   \
       "WHERE state = 9 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "                     \
-      "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed "    \
-      "WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, run_at, id LIMIT ?3)) "   \
+      "UNION ALL SELECT id, priority, run_at FROM levels CROSS JOIN jobs ON id IN "                \
+      "(SELECT id" WEIRI_SQL_OF_LEVEL "AND run_at <= ?2 ORDER BY run_at, id LIMIT ?3)) "           \
       "ORDER BY priority, run_at, id LIMIT ?3")                                                    \
     X(PEEK_RESERVED, "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 " \
                      "ORDER BY lease, id LIMIT ?3")                                                \

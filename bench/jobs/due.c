@@ -1,0 +1,114 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <weir/jobs.h>
+
+#include "bench/jobs/jobs.h"
+
+/* A million jobs of ten priorities that fall due together: the time until a consumer runs the first
+ * one, and a thousand of them, one reservation each; and the time to count all, as `weir stats`. */
+
+enum {
+    JOBS = 1000000,
+    BATCH = 1000,
+    PRIORITIES = 10,
+    RUNS = 1000
+};
+
+#define AHEAD_NS INT64_C(60000000000) /* to put them all */
+
+static int64_t wall_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t put_all(weir_broker *broker)
+{
+    static char text[BENCH_JOBS_BODY];
+    struct weir_body bodies[BATCH];
+    struct weir_put_options options = {.run_at_ns = wall_now() + AHEAD_NS};
+    for (size_t i = 0; i < BATCH; i++) {
+        bodies[i] = (struct weir_body){text, sizeof(text), NULL};
+    }
+    for (size_t i = 0; i < JOBS / BATCH; i++) {
+        options.priority = (int32_t)(i % PRIORITIES);
+        BENCH_OK(weir_broker_put(broker, "bench", bodies, BATCH, &options, NULL, NULL));
+    }
+    BENCH_CHECK(wall_now() < options.run_at_ns);
+    return options.run_at_ns;
+}
+
+struct runs {
+    atomic_size_t count;
+    _Atomic(int64_t) first_ns;
+    _Atomic(int64_t) last_ns; /* of RUNS */
+};
+
+static int note_run(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct runs *runs = arg;
+    (void)context;
+    (void)job;
+    size_t before = atomic_fetch_add(&runs->count, 1);
+    if (before == 0) {
+        atomic_store(&runs->first_ns, bench_now());
+    }
+    if (before == RUNS - 1) {
+        atomic_store(&runs->last_ns, bench_now());
+    }
+    return WEIR_OK;
+}
+
+static int count_tube(const struct weir_tube_counts *counts, void *arg)
+{
+    *(uint64_t *)arg += counts->ready;
+    return 0;
+}
+
+static void fall_due(struct bench_run *run)
+{
+    char path[512];
+    char url[600];
+    weir_broker *broker;
+    (void)snprintf(path, sizeof(path), "%s/jobs.db", bench_jobs_setting("FOLDER"));
+    (void)snprintf(url, sizeof(url), "sqlite:%s?durability=normal", path);
+    BENCH_OK(weir_broker_open(url, NULL, &broker, NULL));
+    int64_t due_ns = put_all(broker);
+    while (wall_now() < due_ns) {
+        bench_sleep(10000000);
+    }
+    uint64_t ready = 0;
+    int64_t start = bench_now();
+    BENCH_OK(weir_broker_tubes(broker, "bench", count_tube, &ready, NULL));
+    bench_metric(run, "count_ms", (double)(bench_now() - start) / 1e6);
+    BENCH_CHECK_COUNT(ready, JOBS);
+    struct runs runs = {.count = 0};
+    struct weir_consumer_options options = {0};
+    weir_consumer *consumer;
+    options.handler = note_run;
+    options.arg = &runs;
+    options.workers = 1;
+    BENCH_OK(weir_consumer_new(broker, "bench", &options, &consumer, NULL));
+    start = bench_now();
+    BENCH_OK(weir_consumer_start(consumer, NULL));
+    while (atomic_load(&runs.last_ns) == 0) {
+        bench_sleep(1000000);
+    }
+    BENCH_OK(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL));
+    bench_metric(run, "first_ms", (double)(runs.first_ns - start) / 1e6);
+    bench_metric(run, "thousand_ms", (double)(runs.last_ns - start) / 1e6);
+    weir_consumer_free(consumer);
+    weir_broker_close(broker);
+}
+
+const struct bench_measurement bench_due[] = {
+    {"store_due_f0/weir", fall_due, JOBS, 0},
+    {NULL, NULL, 0, 0},
+};
