@@ -64,10 +64,10 @@ struct weir_tube_policy_counts {
 /** Sets the policy of a tube, which need not have had a job; counts stay. late_ns goes with
  * WEIR_LATE_RUN where it is not named; where it is, it makes that WEIR_LATE_BURY. A change by
  * another process meanwhile is not lost. What is to be kept no longer is deleted before it returns,
- * some hundred in each transaction, and later by ends of jobs of the tube, so that there may be
- * some hundred more. One that was done with a put_id, and those behind it, stay for 10 minutes.
- * policy NULL: the defaults. Errors: WEIR_EINVAL (an unknown late; late_ns with WEIR_LATE_RUN),
- * WEIR_ERANGE (a negative time, members), WEIR_ENOTSUP (a cluster), those of the storage. */
+ * some hundred in each transaction; later as jobs end, of the tube for the number (some hundred
+ * more till then), of any for the age. One done with a put_id, and those behind it, stay for 10
+ * minutes. policy NULL: the defaults. Errors: WEIR_EINVAL (an unknown late; late_ns with
+ * WEIR_LATE_RUN), WEIR_ERANGE (negative time, members), WEIR_ENOTSUP (a cluster), the storage's. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(
     weir_broker *broker, const char *tube, const struct weir_tube_policy *policy,
     struct weir_error *ret_error);

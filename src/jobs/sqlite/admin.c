@@ -74,7 +74,8 @@ static enum weir_status kick_one(struct weiri_store *store, uint32_t states, int
     struct weiri_tube_record record = {.last_ns = 0};
     struct weiri_effects effects;
     if (row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns) {
-        record.last_ns = weiri_tube_last(store, row->tube, row->priority);
+        weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY, WEIRI_VALUES(row->tube, row->priority),
+                       &record.last_ns);
     }
     enum weiri_write write = weiri_decide_kick(row, states, slot_ns, &record, now, &effects);
     weiri_row_write(store, tally, row, write, &effects, now);

@@ -170,6 +170,62 @@ TEST(quiet, "of tubes where few jobs end, however many there are, no more rows s
     weir_broker_close(broker);
 }
 
+static void end_others(weir_broker *broker)
+{
+    for (int i = 0; i < 1500; i++) {
+        remove_jobs(broker, jobs_put(broker, "busy", "x", NULL), 1);
+    }
+}
+
+#define KEPT_IN(tube)                                                                              \
+    "SELECT count(*) FROM jobs WHERE state = 5 AND tube IN (SELECT id FROM tubes WHERE name LIKE " \
+    "'" tube "')"
+
+TEST(passed,
+     "what tubes keep no longer leaves as jobs of others end, behind any number of jobs that "
+     "wait; not before its put_id counts no more")
+{
+    const struct weir_tube_policy for_ever = {.keep_ns = WEIR_FOREVER};
+    const struct weir_tube_policy minute = {.keep_ns = WEIR_SECONDS(60)};
+    const struct weir_put_options named = {.put_id = "p"};
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    jobs_keep_none(broker, "busy");
+    for (int i = 0; i < 600; i++) {
+        (void)jobs_put(broker, "waits", "x", NULL);
+    }
+    for (int i = 0; i < 20; i++) {
+        char tube[20];
+        (void)snprintf(tube, sizeof(tube), "quiet%d", i);
+        remove_jobs(broker, jobs_put(broker, tube, "x", NULL), 1);
+    }
+    CHECK_STATUS(weir_broker_set_policy(broker, "long", &for_ever, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &minute, NULL), WEIR_OK);
+    remove_jobs(broker, jobs_put(broker, "long", "x", NULL), 1);
+    jobs_wall_step(&wall, WEIR_SECONDS(6 * 24 * 3600));
+    end_others(broker);
+    CHECK_INT(query(broker, KEPT_IN("quiet%")), ==, 20);
+    (void)jobs_put(broker, "t", "x", &named);
+    finish(broker, 0);
+    jobs_wall_step(&wall, WEIR_SECONDS(24 * 3600 - 100));
+    (void)jobs_put(broker, "t", "y", NULL);
+    finish(broker, 0);
+    jobs_wall_step(&wall, WEIR_SECONDS(200));
+    end_others(broker);
+    CHECK_INT(query(broker, KEPT_IN("quiet%")), ==, 0);
+    CHECK_INT(query(broker, KEPT_IN("t")), ==, 0);
+    CHECK_INT(query(broker, KEPT_IN("long")), ==, 1);
+    CHECK_INT(jobs_counts(broker, "waits").ready, ==, 600);
+    (void)jobs_put(broker, "t", "z", &(struct weir_put_options){.put_id = "q"});
+    finish(broker, 0);
+    jobs_wall_step(&wall, WEIR_SECONDS(300));
+    end_others(broker);
+    CHECK_INT(query(broker, KEPT_IN("t")), ==, 1);
+    jobs_wall_step(&wall, WEIR_SECONDS(301));
+    end_others(broker);
+    CHECK_INT(query(broker, KEPT_IN("t")), ==, 0);
+    weir_broker_close(broker);
+}
+
 TEST(policy, "a new policy is one transaction, whatever has ended, where no archive is to be cut")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

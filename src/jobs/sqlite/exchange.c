@@ -87,13 +87,9 @@ static void find_next_time(struct weiri_store *store, struct weiri_exchange *exc
     int64_t ignored;
     firsts.finds_jobs = weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &ignored);
     firsts.firing_ns = weiri_schedules_next(store, tube);
-    if (!weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube, looked_ns),
-                        &firsts.delayed_ns)) {
-        firsts.delayed_ns = WEIR_FOREVER;
-    }
-    if (!weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns)) {
-        firsts.lease_ns = WEIR_FOREVER;
-    }
+    weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube, looked_ns),
+                   &firsts.delayed_ns);
+    weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
     weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
                     &exchange->is_empty);
     exchange->looked_ns = weiri_monotonic_now();

@@ -63,6 +63,10 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
                       WEIRI_VALUES(tube, (int64_t)policy->keep_count, most, counts_ns));
     }
     weiri_sql_run(writer, WEIRI_SQL_END_OLD, WEIRI_VALUES(tube, kept_ns, most, counts_ns));
+    /* Tubes where no job ends any more: what they keep no longer is found row by row. */
+    weiri_sql_run(writer, WEIRI_SQL_END_PASSED, WEIRI_VALUES(store->passed, now.wall_ns, most));
+    weiri_sql_find(writer, WEIRI_SQL_END_OF_ROWS, WEIRI_VALUES(store->passed, most),
+                   &store->passed);
     for (size_t i = 0; i < sizeof(lump) / sizeof(lump[0]); i++) {
         weiri_sql_run(writer, lump[i], WEIRI_VALUES(most));
     }

@@ -91,7 +91,8 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
         load_older(store, put, &row);
     }
     if (is_at_once) {
-        record.last_ns = weiri_tube_last(store, request->tube, put->priority);
+        weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY,
+                       WEIRI_VALUES(request->tube, put->priority), &record.last_ns);
     }
     if (store->writer.code != SQLITE_OK) {
         return;

@@ -28,13 +28,6 @@ int64_t weiri_tube_add(struct weiri_store *store, const char *name)
     return sqlite3_last_insert_rowid(store->writer.db);
 }
 
-int64_t weiri_tube_last(struct weiri_store *store, int64_t tube, int32_t priority)
-{
-    int64_t last;
-    weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY, WEIRI_VALUES(tube, priority), &last);
-    return last;
-}
-
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row)
 {

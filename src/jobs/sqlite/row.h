@@ -44,9 +44,6 @@ void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
 
 #define WEIRI_READY_SUSPECT 9 /* the stored state of one, which has an index of its own */
 
-/* The run time of the tube's last ready job of a priority, but for suspects; 0: it has none. */
-int64_t weiri_tube_last(struct weiri_store *store, int64_t tube, int32_t priority);
-
 /* Reads the columns WEIRI_SQL_JOB of a statement's row, but for the texts. */
 void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row);

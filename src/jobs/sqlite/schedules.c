@@ -185,10 +185,8 @@ bool weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, 
 
 int64_t weiri_schedules_next(struct weiri_store *store, int64_t tube)
 {
-    int64_t next = 0;
-    if (!weiri_sql_find(&store->writer, WEIRI_SQL_FIRST_FIRING, WEIRI_VALUES(tube), &next)) {
-        next = WEIR_FOREVER;
-    }
+    int64_t next;
+    weiri_sql_find(&store->writer, WEIRI_SQL_FIRST_FIRING, WEIRI_VALUES(tube), &next);
     int64_t later = weiri_time_add(weiri_store_now(store), FULL_WAIT_NS);
     return store->is_full && next < later ? later : next;
 }
@@ -243,7 +241,9 @@ static void run_now(struct weiri_store *store, const struct schedule_row *row, i
     struct weiri_job_row job = {.number = 0};
     int64_t now = weiri_store_now(store);
     weiri_space_check_put(store);
-    int64_t last = weiri_tube_last(store, row->tube, row->options.priority);
+    int64_t last;
+    weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY,
+                   WEIRI_VALUES(row->tube, row->options.priority), &last);
     put_job(store, &tally, row, now, last, now, &job);
     *ret_job = job.number;
     weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,

@@ -377,7 +377,8 @@ TEST(writers, "a new job is written by one statement; one that a decision is abo
                 {WEIRI_SQL_END_LEASES, "lease = 0"},
                 {WEIRI_SQL_END_JOB, "state = iif(?4, 5, 6)"},
                 {WEIRI_SQL_END_OLD, "state = 6"},
-                {WEIRI_SQL_END_SURPLUS, "state = 6"}};
+                {WEIRI_SQL_END_SURPLUS, "state = 6"},
+                {WEIRI_SQL_END_PASSED, "state = 6"}};
     size_t found = 0;
     for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
         const char *sql = weiri_sql_texts[i];

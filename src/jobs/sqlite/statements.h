@@ -172,6 +172,7 @@ enum weiri_column {
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
     X(TUBE_RECORD, "SELECT paused_until, keep, keep_count, late_after, late, group_limit, "        \
                    "archive FROM tubes WHERE id = ?1")                                             \
+    /* But for suspects. */                                                                        \
     X(LAST_READY, "SELECT run_at FROM jobs INDEXED BY jobs_ready WHERE state = 2 AND tube = ?1 "   \
                   "AND priority = ?2 ORDER BY run_at DESC LIMIT 1")                                \
     X(PAUSE, "UPDATE tubes SET paused_until = ?2 WHERE id = ?1")                                   \
@@ -244,16 +245,14 @@ enum weiri_column {
       " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
                    "AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2")                   \
-    /* After the time ?2. */                                                                       \
+    /* After the time ?2; as the other firsts WEIR_FOREVER where there is none. */                 \
     X(FIRST_DELAYED, WEIRI_SQL_LEVELS_OF                                                           \
-      "?1" WEIRI_SQL_LEVELS                                                                        \
-      "), firsts(at) AS MATERIALIZED (SELECT (SELECT run_at" WEIRI_SQL_OF_LEVEL                    \
-      "AND run_at > ?2 ORDER BY run_at LIMIT 1) FROM levels) "                                     \
-      "SELECT at FROM firsts WHERE at IS NOT NULL ORDER BY at LIMIT 1")                            \
+      "?1" WEIRI_SQL_LEVELS ") SELECT coalesce(min((SELECT run_at" WEIRI_SQL_OF_LEVEL              \
+      "AND run_at > ?2 ORDER BY run_at LIMIT 1)), ~(1 << 63)) FROM levels")                        \
     X(ONE_BEFORE, "SELECT 1 FROM jobs INDEXED BY jobs_delayed WHERE state = 1 AND tube = ?1 "      \
                   "AND priority = ?2 AND run_at > ?3 AND run_at < ?4 LIMIT 1")                     \
-    X(FIRST_LEASE, "SELECT lease FROM jobs INDEXED BY jobs_reserved WHERE state = 3 "              \
-                   "AND tube = ?1 ORDER BY lease LIMIT 1")                                         \
+    X(FIRST_LEASE, "SELECT coalesce(min(lease), ~(1 << 63)) FROM jobs INDEXED BY jobs_reserved "   \
+                   "WHERE state = 3 AND tube = ?1")                                                \
     X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried WHERE state = 4 "   \
                     "AND tube = ?1 ORDER BY id LIMIT ?3")                                          \
     X(TUBES, WEIRI_SQL_COUNTS WEIRI_SQL_SHOWN_COUNTS "ORDER BY name")                              \
@@ -349,8 +348,8 @@ enum weiri_column {
     X(DUE_SCHEDULE, "SELECT " WEIRI_SQL_SCHEDULE_COLUMNS                                           \
                     " FROM schedules INDEXED BY schedules_next WHERE paused = 0 "                  \
                     "AND tube = ?1 AND next <= ?2 ORDER BY next LIMIT 1")                          \
-    X(FIRST_FIRING, "SELECT next FROM schedules INDEXED BY schedules_next WHERE paused = 0 "       \
-                    "AND tube = ?1 ORDER BY next LIMIT 1")                                         \
+    X(FIRST_FIRING, "SELECT coalesce(min(next), ~(1 << 63)) FROM schedules INDEXED BY "            \
+                    "schedules_next WHERE paused = 0 AND tube = ?1")                               \
     X(NOTE_FIRINGS,                                                                                \
       "UPDATE schedules SET next = ?2, fired = fired + ?3, skipped = skipped + ?4, last = "        \
       "iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job), outcome = iif(?3 > 0, 0, outcome), "     \
@@ -382,6 +381,14 @@ enum weiri_column {
       WEIRI_SQL_END_KEPT("(lease, id) <= (SELECT lease, id FROM jobs INDEXED BY jobs_ended WHERE " \
                          "state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC LIMIT 1 OFFSET "    \
                          "?2)"))                                                                   \
+    /* Of ?3 rows of any tube, from a number on: what its tube keeps no longer, as above. */       \
+    X(END_PASSED,                                                                                  \
+      "UPDATE jobs SET state = 6 WHERE id IN (SELECT old.id FROM (SELECT id, tube, state, lease, " \
+      "outcome = 1 AND put_id IS NOT NULL AND lease > ?2 - 600000000000 AS counts FROM jobs "      \
+      "NOT INDEXED WHERE id > ?1 ORDER BY id LIMIT ?3) old JOIN tubes ON tubes.id = tube "         \
+      "WHERE state = 5 AND NOT counts AND lease <= ?2 - iif(keep = 0, 604800000000000, keep))")    \
+    X(END_OF_ROWS,                                                                                 \
+      "SELECT id FROM jobs NOT INDEXED WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2 - 1")           \
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
     X(DELETE_LUMP_ATTEMPTS, "DELETE FROM attempts WHERE job IN " WEIRI_SQL_LUMP)                   \
     X(ADD_LUMP,                                                                                    \

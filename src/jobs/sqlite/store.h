@@ -67,6 +67,7 @@ struct weiri_store {
     int changes_before;            /* of the connection, before the transaction */
     bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_trimmed;              /* it has deleted rows of jobs that have ended */
+    int64_t passed;                /* up to this row ended jobs of any tube were looked through */
     int64_t census_ns;             /* when a look counts all rows again */
     bool has_repaired;             /* its indexes */
     uint64_t files[3];             /* identities of what the writer has open: file, log, index */
