@@ -70,7 +70,7 @@ static void read_page(struct weiri_reading *reading, void *arg)
     int64_t tube = 0; /* all */
     bool is_known = filter->tube == NULL || weiri_tube_find(reader, filter->tube, &tube);
     if (page->last < 0) {
-        weiri_sql_find(reader, WEIRI_SQL_LAST_PUT, NULL, &page->last);
+        weiri_sql_find(reader, WEIRI_SQL_LAST_ROW, NULL, &page->last);
     }
     page->until = page->until < page->last && is_known ? page->until : page->last;
     if (!is_known) {

@@ -23,6 +23,13 @@ static void run(const char *sql)
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
 }
 
+static int count_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    (void)attempt;
+    ++*(int *)arg;
+    return 0;
+}
+
 static struct weir_repair_counts repair(weir_broker *broker)
 {
     struct weir_repair_counts counts;
@@ -198,6 +205,34 @@ TEST(numbers,
         CHECK_INT(unlink("jobs.db"), ==, 0);
         CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     }
+}
+
+TEST(renumbered,
+     "a row with an id that is too high gets one that no job had, with its body and its "
+     "attempts")
+{
+    static char body[5000];
+    const struct weiri_run_end end = {.outcome = WEIR_RUN_RETRY};
+    memset(body, 'x', sizeof(body) - 1);
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", body, NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_RELEASE, "why", &end), WEIR_OK);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+    run("UPDATE meta SET floor = 10; UPDATE jobs SET id = (1 << 62) + 1; "
+        "UPDATE bodies SET id = (1 << 62) + 1; UPDATE attempts SET job = (1 << 62) + 1");
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_INT(repair(broker).orphans, ==, 0);
+    job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->number, ==, 11);
+    CHECK_INT(job->job.body_size, ==, sizeof(body) - 1);
+    int count = 0;
+    CHECK_STATUS(weir_broker_attempts(broker, "11", count_attempt, &count, NULL), WEIR_OK);
+    CHECK_INT(count, ==, 1);
+    jobs_free_one(broker, job);
+    CHECK_INT(jobs_put(broker, "t", "x", NULL), ==, 12);
+    weir_broker_close(broker);
 }
 
 static uint64_t bytes(void)

@@ -43,13 +43,16 @@ static const char mend[] =
     "OR (state = 2 AND lost > 1)";
 
 /* No id is given twice, also where the rows of jobs were lost that others name still. One above the
- * highest of all (row.c), which would leave none for others, becomes the next one. */
+ * highest of all (row.c), which would leave none for others, becomes the next one, also of the body
+ * and the attempts that were written since. */
+#define RENUMBER(table, id)                                                                        \
+    "UPDATE " table " SET " id " = (SELECT floor FROM meta) + 1 WHERE " id                         \
+    " = (SELECT max(id) FROM jobs) AND " id " >= 1 << 62; "
 static const char number[] =
-    "UPDATE jobs NOT INDEXED SET id = (SELECT max(id) FROM jobs WHERE id < 1 << 62) + 1 WHERE id = "
-    "(SELECT max(id) FROM jobs) AND id >= 1 << 62; "
     "UPDATE meta SET floor = max(floor, (SELECT coalesce(max(id), 0) FROM (SELECT id FROM jobs "
     "UNION ALL SELECT id FROM bodies UNION ALL SELECT job FROM throttles UNION ALL SELECT job FROM "
-    "attempts UNION ALL SELECT job FROM schedules) WHERE id < 1 << 62))";
+    "attempts UNION ALL SELECT job FROM schedules) WHERE id < 1 << 62)); " RENUMBER("bodies", "id")
+        RENUMBER("attempts", "job") RENUMBER("jobs NOT INDEXED", "id");
 
 /* Returns how many rows it changed for that. */
 static uint64_t make_anew(struct weiri_connection *connection)

@@ -285,6 +285,7 @@ enum weiri_column {
                    "ORDER BY id LIMIT ?3")                                                         \
     X(STORE, "SELECT store FROM meta WHERE id = 1")                                                \
     X(LAST_PUT, "SELECT " WEIRI_SQL_LAST_ID)                                                       \
+    X(LAST_ROW, "SELECT max(id) FROM jobs")                                                        \
     X(NEWEST, "SELECT created FROM jobs ORDER BY id DESC LIMIT 1")                                 \
     X(PAGE,                                                                                        \
       "SELECT id FROM jobs NOT INDEXED WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "      \

@@ -15,22 +15,17 @@
 #include "jobs/sqlite/stamp.h"
 
 /* Pages in the WAL above which it is checkpointed, and above which its file is truncated too. Only
- * a long read lets it grow that far. */
+ * a long read lets it grow that far. The most jobs that one transaction makes ready, and the time
+ * after which a put is cut, so that others can write in between. */
 enum {
     CHECKPOINT_PAGES = 4000,
-    TRUNCATE_PAGES = 64000
+    TRUNCATE_PAGES = 64000,
+    PROMOTE_MAX = 10000
 };
-
-/* The time after which a put is cut, and the most jobs that one transaction makes ready, so that
- * others can write in between. */
 #define PUT_NS WEIR_MS(50)
 
 /* How long a close waits for the lock, without which it leaves the log as it is. */
 #define CLOSE_NS WEIR_SECONDS(1)
-
-enum {
-    PROMOTE_MAX = 10000
-};
 
 /* Called by SQLite after each commit; as the only hook it replaces SQLite's own checkpoints. */
 static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
