@@ -119,10 +119,10 @@ enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_pu
     int64_t number = 0;
     int64_t last = 0;
     enum weir_status status = weiri_number_parse("job id", id, &number, ret_error);
+    status = status == WEIR_OK ? weiri_read(arg, read_last, &last, ret_error) : status;
     if (status == WEIR_OK) {
-        status = weiri_read(arg, read_last, &last, ret_error);
+        *ret_was_put = number <= last;
     }
-    *ret_was_put = status == WEIR_OK ? number <= last : *ret_was_put;
     return status;
 }
 
