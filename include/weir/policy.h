@@ -34,7 +34,7 @@ WEIR_API const char *weir_late_name(enum weir_late late);
  * its attempts, but without body and headers, till it is removed (WEIR_CHANGE_REMOVE). */
 struct weir_tube_policy {
     int64_t keep_ns;     /**< It is kept so long; 0: 7 days. */
-    uint64_t keep_count; /**< At most so many are, the last ones; 0: 1,000. */
+    uint64_t keep_count; /**< At most so many are, the last; 0: 1,000, or 100,000 / all tubes. */
     int64_t late_ns;     /**< Later than this is late, whatever held the job back, its group's limit
                             too; 0: 30 minutes. Not with WEIR_LATE_RUN. */
     uint32_t late;       /**< Of enum weir_late. */

@@ -23,7 +23,8 @@ enum policy_option {
     OPTION_VALUE("keep", '\0', POLICY_KEEP,                                                        \
                  "Keep ended jobs so long (default: 7d); `forever`; 0: not at all", "DURATION"),   \
         OPTION_VALUE("keep-count", '\0', POLICY_KEEP_COUNT,                                        \
-                     "Keep at most so many, the last ones; 0: 1000 (the default)", "N"),           \
+                     "Keep so many, the last ones; 0 (the default): 1000, less of many tubes",     \
+                     "N"),                                                                         \
         OPTION_VALUE("archive", '\0', POLICY_ARCHIVE,                                              \
                      "Whether done jobs keep their bodies: yes or no (the default)", "YES"),       \
         OPTION_VALUE("late", '\0', POLICY_LATE,                                                    \

@@ -266,10 +266,9 @@ void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_
  * numbers are mixed. */
 bool weiri_end_trims(int64_t number);
 
-/* Fills in the defaults of what a policy keeps. */
-void weiri_policy_fill(struct weir_tube_policy *policy);
+#define WEIRI_KEEP_DEFAULT WEIR_SECONDS(7 * 24 * 3600)
 
-/* Jobs that ended then, or before, are kept no longer; policy has its defaults. */
+/* Jobs that ended then, or before, are kept no longer. */
 int64_t weiri_keep_until(const struct weir_tube_policy *policy, int64_t now_ns);
 
 #endif

@@ -103,7 +103,8 @@ bool weiri_end_trims(int64_t number)
 
 int64_t weiri_keep_until(const struct weir_tube_policy *policy, int64_t now_ns)
 {
-    return policy->keep_ns == WEIR_KEEP_NONE ? INT64_MAX
-           : policy->keep_ns == WEIR_FOREVER ? INT64_MIN
-                                             : weiri_time_sub(now_ns, policy->keep_ns);
+    int64_t keep_ns = policy->keep_ns == 0 ? WEIRI_KEEP_DEFAULT : policy->keep_ns;
+    return keep_ns == WEIR_KEEP_NONE ? INT64_MAX
+           : keep_ns == WEIR_FOREVER ? INT64_MIN
+                                     : weiri_time_sub(now_ns, keep_ns);
 }

@@ -5,8 +5,6 @@
 #include "base/error.h"
 
 #define LATE_DEFAULT WEIR_SECONDS(1800)
-#define KEEP_DEFAULT WEIR_SECONDS(7 * 24 * 3600)
-#define KEEP_COUNT_DEFAULT 1000
 #define ALL (WEIR_POLICY_ARCHIVE * 2 - 1)
 
 /* What follows for the members that a change does not name. */
@@ -20,12 +18,6 @@ static void fill_in(struct weir_tube_policy *policy, uint32_t members)
     if (!has_limit && policy->late == WEIR_LATE_RUN) {
         policy->late_ns = 0;
     }
-}
-
-void weiri_policy_fill(struct weir_tube_policy *policy)
-{
-    policy->keep_ns = policy->keep_ns == 0 ? KEEP_DEFAULT : policy->keep_ns;
-    policy->keep_count = policy->keep_count == 0 ? KEEP_COUNT_DEFAULT : policy->keep_count;
 }
 
 enum weir_status weiri_policy_merge(struct weir_tube_policy *policy,

@@ -46,7 +46,6 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     struct weir_tube_policy *policy = &record.policy;
     /* What nobody asked for to be kept is what a full disk has to give. */
     bool is_given = store->is_full && policy->keep_ns == 0;
-    weiri_policy_fill(policy);
     bool is_kept = policy->keep_ns != WEIR_KEEP_NONE;
     int64_t counts_ns = is_kept ? now.wall_ns : INT64_MAX; /* else no put_id does */
     int64_t kept_ns = is_given ? INT64_MAX : weiri_keep_until(policy, now.wall_ns);
@@ -58,11 +57,8 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)
     int64_t ignored;
     bool is_wrong = weiri_sql_find(writer, WEIRI_SQL_BAD_LUMP, WEIRI_VALUES(most, tube), &ignored);
     weiri_sql_fail(writer, is_wrong ? SQLITE_CORRUPT : SQLITE_OK);
-    if (is_kept) {
-        weiri_sql_run(writer, WEIRI_SQL_END_SURPLUS,
-                      WEIRI_VALUES(tube, (int64_t)policy->keep_count, most, counts_ns));
-    }
-    weiri_sql_run(writer, WEIRI_SQL_END_OLD, WEIRI_VALUES(tube, kept_ns, most, counts_ns));
+    weiri_sql_run(writer, WEIRI_SQL_END_KEPT,
+                  WEIRI_VALUES(tube, kept_ns, most, counts_ns, (int64_t)policy->keep_count));
     /* Tubes where no job ends any more: what they keep no longer is found row by row. */
     weiri_sql_run(writer, WEIRI_SQL_END_PASSED, WEIRI_VALUES(store->passed, now.wall_ns, most));
     weiri_sql_find(writer, WEIRI_SQL_END_OF_ROWS, WEIRI_VALUES(store->passed, most),
@@ -122,8 +118,12 @@ static void read_policy(struct weiri_reading *reading, void *arg)
                                          .buried = (uint64_t)sqlite3_column_int64(statement, 1),
                                          .dropped = (uint64_t)sqlite3_column_int64(statement, 2)};
     int64_t tube = sqlite3_column_int64(statement, 3);
+    uint64_t share = (uint64_t)sqlite3_column_int64(statement, 4);
     weiri_sql_leave(statement);
     weiri_tube_read(reading->reader, tube, &look->record);
+    struct weir_tube_policy *policy = &look->record.policy;
+    policy->keep_ns = policy->keep_ns == 0 ? WEIRI_KEEP_DEFAULT : policy->keep_ns;
+    policy->keep_count = policy->keep_count == 0 ? share : policy->keep_count;
 }
 
 enum weir_status weiri_store_policy(void *arg, const char *tube,
@@ -138,7 +138,6 @@ enum weir_status weiri_store_policy(void *arg, const char *tube,
     }
     if (status == WEIR_OK) {
         *ret_policy = look.record.policy;
-        weiri_policy_fill(ret_policy);
         *ret_counts = look.counts;
     }
     return status;

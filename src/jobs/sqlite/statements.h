@@ -129,12 +129,13 @@ enum weiri_column {
     "max(put + delayed + ready + suspects + reserved + buried + ended + stubs, 0), "               \
     "max(done + ended - removed + stubs_done, 0), failed, retried, expired, burials FROM counts "
 #define WEIRI_SQL_ZEROS ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
-/* The first ended jobs of a tube, up to one whose put_id counts, become stubs. ?4: the time. */
-#define WEIRI_SQL_END_KEPT(range)                                                                  \
-    "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM (SELECT id, sum(counts) OVER (ORDER "   \
-    "BY lease, id) AS held FROM (SELECT id, lease, outcome = 1 AND put_id IS NOT NULL AND lease "  \
-    "> ?4 - 600000000000 AS counts FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = ?1 " \
-    "AND " range " ORDER BY lease, id LIMIT ?3)) WHERE held = 0) AND +state = 5"
+/* How many ended jobs a tube keeps by default: 100,000 in all. The last one of a tube behind so
+ * many, or a number of others: when it ended, and its id. */
+#define WEIRI_SQL_SHARE "(SELECT max(1, min(1000, 100000 / count(*))) FROM tubes)"
+#define WEIRI_SQL_BEHIND(tube_is, number)                                                          \
+    "(SELECT lease, id FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = " tube_is        \
+    " ORDER BY lease DESC, id DESC LIMIT 1 OFFSET iif(" number ", " number ", " WEIRI_SQL_SHARE    \
+    "))"
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -180,7 +181,7 @@ enum weiri_column {
                   "group_limit = ?6, archive = ?7 WHERE id = ?1")                                  \
     X(POLICY_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = "        \
-      "tubes.id), late_buried, late_dropped, id FROM tubes WHERE name = ?1")                       \
+      "tubes.id), late_buried, late_dropped, id, " WEIRI_SQL_SHARE " FROM tubes WHERE name = ?1")  \
     X(ADD_TOTALS,                                                                                  \
       "UPDATE tubes SET put = put + ?2, done = done + ?3, failed = failed + ?4, "                  \
       "retried = retried + ?5, expired = expired + ?6, burials = burials + ?7, "                   \
@@ -376,18 +377,25 @@ enum weiri_column {
       "WHERE tube = ?2 AND key = a.key) OR EXISTS(SELECT 1 FROM throttles INDEXED BY "             \
       "throttles_key WHERE tube = ?2 AND key = a.key AND until > ?3) OR "                          \
       "EXISTS(" WEIRI_SQL_JOBS_OF_PUT("?2", "a.put_id") "))")                                      \
-    /* Of those that ended at a time or before; of those behind the last ?2. */                    \
-    X(END_OLD, WEIRI_SQL_END_KEPT("lease <= ?2"))                                                  \
-    X(END_SURPLUS,                                                                                 \
-      WEIRI_SQL_END_KEPT("(lease, id) <= (SELECT lease, id FROM jobs INDEXED BY jobs_ended WHERE " \
-                         "state = 5 AND tube = ?1 ORDER BY lease DESC, id DESC LIMIT 1 OFFSET "    \
-                         "?2)"))                                                                   \
-    /* Of ?3 rows of any tube, from a number on: what its tube keeps no longer, as above. */       \
+    /* The first ended jobs of a tube become stubs, up to one whose put_id counts: those that      \
+     * ended at ?2 or before, and those behind the last ?5. ?4: the time. */                       \
+    X(END_KEPT,                                                                                    \
+      "UPDATE jobs SET state = 6 WHERE id IN (SELECT id FROM (SELECT id, sum(counts) OVER "        \
+      "(ORDER BY lease, id) AS held FROM (SELECT id, lease, outcome = 1 AND put_id IS NOT NULL "   \
+      "AND lease > ?4 - 600000000000 AS counts FROM jobs INDEXED BY jobs_ended WHERE state = 5 "   \
+      "AND tube = ?1 AND (lease, id) <= (SELECT ?2, ~(1 << 63) UNION ALL SELECT * "                \
+      "FROM " WEIRI_SQL_BEHIND(                                                                    \
+          "?1", "?5") " ORDER BY 1 DESC, 2 DESC LIMIT 1) "                                         \
+                      "ORDER BY lease, id LIMIT ?3)) WHERE held = 0) AND +state = 5")              \
+    /* Of ?3 rows of any tube, from a number on: what its tube keeps no longer, as above. To ask   \
+     * how many it keeps takes so many steps: 100 a row are, on average. */                        \
     X(END_PASSED,                                                                                  \
       "UPDATE jobs SET state = 6 WHERE id IN (SELECT old.id FROM (SELECT id, tube, state, lease, " \
       "outcome = 1 AND put_id IS NOT NULL AND lease > ?2 - 600000000000 AS counts FROM jobs "      \
       "NOT INDEXED WHERE id > ?1 ORDER BY id LIMIT ?3) old JOIN tubes ON tubes.id = tube "         \
-      "WHERE state = 5 AND NOT counts AND lease <= ?2 - iif(keep = 0, 604800000000000, keep))")    \
+      "WHERE state = 5 AND NOT counts AND (lease <= ?2 - iif(keep = 0, 604800000000000, keep) "    \
+      "OR (keep_count = 0 AND abs(random() % " WEIRI_SQL_SHARE ") < 100 "                          \
+      "AND (lease, old.id) <= " WEIRI_SQL_BEHIND("old.tube", "0") ")))")                           \
     X(END_OF_ROWS,                                                                                 \
       "SELECT id FROM jobs NOT INDEXED WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2 - 1")           \
     X(DELETE_LUMP_BODIES, "DELETE FROM bodies WHERE id IN " WEIRI_SQL_LUMP)                        \
