@@ -85,7 +85,7 @@ struct weir_job_schedule {
     int64_t last_ns;                    /**< Run time of the last job that it put; 0: none yet. */
     const char *last_id;                /**< That job, which may have ended; "": none yet. */
     int64_t last_ended_ns;              /**< When that ended or was buried; 0: it was not. */
-    enum weir_run_outcome last_outcome; /**< How: done, buried, canceled (deleted, moved away). */
+    enum weir_run_outcome last_outcome; /**< How; one that was moved away: removed. */
     uint64_t fired;                     /**< Jobs put, ever. */
     uint64_t skipped;    /**< Firings given up, ever; at most 10,000 are counted at a time. */
     uint32_t is_paused;  /**< 1: it puts no job. */

@@ -177,16 +177,15 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
 
 /* Ends a job, or deletes what was kept of it. */
 static void end(struct weiri_store *store, const struct weiri_job_row *row,
-                const struct weiri_effects *effects, struct weiri_now now)
+                const struct weiri_effects *effects, enum weir_run_outcome outcome,
+                struct weiri_now now)
 {
     struct weiri_tube_record record;
     weiri_tube_read(&store->writer, row->tube, &record);
     bool is_kept = effects->end != 0 && record.policy.keep_ns != WEIR_KEEP_NONE;
     bool keeps_body = is_kept && effects->end == WEIR_RUN_DONE && record.policy.archive != 0;
     weiri_sql_run(&store->writer, WEIRI_SQL_END_JOB,
-                  WEIRI_VALUES(row->number, now.wall_ns,
-                               effects->end != 0 ? effects->end : WEIR_RUN_REMOVED, is_kept,
-                               keeps_body,
+                  WEIRI_VALUES(row->number, now.wall_ns, outcome, is_kept, keeps_body,
                                weiri_text_within(effects->reason, WEIR_REASON_SIZE - 1)));
     if (!keeps_body) {
         weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, WEIRI_VALUES(row->number));
@@ -198,6 +197,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                      const struct weiri_effects *effects, struct weiri_now now)
 {
     bool is_ended = write == WEIRI_DELETE || effects->to == WEIR_JOB_ENDED;
+    enum weir_run_outcome outcome = effects->end != 0 ? effects->end : WEIR_RUN_REMOVED;
     bool is_saved =
         write == WEIRI_UPDATE && !is_ended && (!effects->runs_again || effects->writes_put);
     const struct {
@@ -220,12 +220,9 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         weiri_write_tell_holders(store);
     }
     if (may_run(effects->from) && !may_run(effects->to)) {
-        enum weir_run_outcome outcome = effects->done                    ? WEIR_RUN_DONE
-                                        : effects->to == WEIR_JOB_BURIED ? WEIR_RUN_BURIED
-                                                                         : WEIR_RUN_CANCELED;
         tally->has_left = true;
         weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_END,
-                      WEIRI_VALUES(row->number, outcome, now.wall_ns));
+                      WEIRI_VALUES(row->number, is_ended ? outcome : WEIR_RUN_BURIED, now.wall_ns));
     }
     if (is_saved) {
         save(store, row, effects, now);
@@ -236,7 +233,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
                                    effects->writes_put WEIRI_WORDS_OF_KEY));
     }
     if (is_ended) {
-        end(store, row, effects, now);
+        end(store, row, effects, outcome, now);
     }
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         if (steps[i].is_needed) {

@@ -63,7 +63,7 @@ static void read_schedule(struct weiri_reading *reading, sqlite3_stmt *statement
     int64_t last = sqlite3_column_int64(statement, 9);
     int64_t outcome = sqlite3_column_int64(statement, 20);
     bool is_sound =
-        missed >= 0 && missed <= WEIR_MISSED_ALL && outcome >= 0 && outcome <= WEIR_RUN_CANCELED;
+        missed >= 0 && missed <= WEIR_MISSED_ALL && outcome >= 0 && outcome <= WEIR_RUN_DROPPED;
     weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
     copy->last.text[0] = '\0';
     if (last != 0) {

@@ -477,9 +477,21 @@ TEST(outcomes, "a schedule tells how its last job ended, and when")
     const char *id = text;
     (void)snprintf(text, sizeof(text), "%lld", (long long)fourth);
     CHECK_INT(jobs_remove(broker, &id, 1), ==, 1);
-    check_outcome(broker, WEIR_RUN_CANCELED, now + 2 * MINUTE);
+    check_outcome(broker, WEIR_RUN_REMOVED, now + 2 * MINUTE);
     add(broker, &options);
+    check_outcome(broker, WEIR_RUN_REMOVED, now + 2 * MINUTE);
+
+    const struct weir_change cancel = {.kind = WEIR_CHANGE_CANCEL, .verdict = WEIR_VERDICT_REMOVE};
+    const struct weir_tube_policy drop = {.late = WEIR_LATE_DROP};
+    enum weir_status status;
+    (void)snprintf(text, sizeof(text), "%lld", (long long)run_now(broker));
+    CHECK_STATUS(weir_broker_change(broker, &cancel, &id, 1, &status, NULL), WEIR_OK);
     check_outcome(broker, WEIR_RUN_CANCELED, now + 2 * MINUTE);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &drop, NULL), WEIR_OK);
+    (void)run_now(broker);
+    pass(60 * MINUTE);
+    CHECK_INT(jobs_reserve(broker, "t", 1, 1, &list).reserved_count, ==, 0);
+    check_outcome(broker, WEIR_RUN_DROPPED, now + 62 * MINUTE);
     weir_broker_close(broker);
 }
 
