@@ -194,6 +194,22 @@ TEST(limited,
     weir_broker_close(broker);
 }
 
+TEST(keys, "nor is the index of keys, which would let two jobs of a tube have one")
+{
+    weir_broker *broker;
+    const struct weir_put_options keyed = {.key = "k", .delay_ns = WEIR_SECONDS(3600)};
+    const struct weir_body body = {"x", 1, NULL};
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    (void)jobs_put(broker, "t", "x", &keyed);
+    weir_broker_close(broker);
+    empty_index("jobs_key");
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    CHECK_INT(sum_runs(broker), ==, 0); /* and counts */
+    CHECK_INT(sum_runs(broker), ==, 0);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, NULL), WEIR_EBUSY);
+    weir_broker_close(broker);
+}
+
 TEST(id_of_zero, "a job whose id became 0 is no entry that an index lost")
 {
     make_store();

@@ -117,3 +117,36 @@ TEST(given, "on a full disk jobs that are kept by default leave first, those of 
     CHECK_INT(number, ==, 41);
     weir_broker_close(broker);
 }
+
+static int expect_unfit(const struct weir_finding *finding, void *arg)
+{
+    if (finding->level == WEIR_FINDING_PROBLEM) {
+        CHECK_STRING(finding->text, "job 2: state 5, verdict 0 and outcome 0 do not fit");
+        ++*(int *)arg;
+    }
+    return 0;
+}
+
+static int count_ended(const struct weir_job *job, void *arg)
+{
+    *(int *)arg += job->state == WEIR_JOB_ENDED;
+    return 0;
+}
+
+TEST(unfit, "a job that is kept and has lost its outcome is told of by a check; it is shown, and "
+            "leaves as the others do")
+{
+    weir_broker *broker = jobs_store_open("jobs.db?durability=memory", &wall);
+    end_jobs(broker, "t", 3);
+    CHECK_INT(query(broker, "UPDATE jobs SET outcome = NULL WHERE id = 2 RETURNING id"), ==, 2);
+    int found = 0;
+    CHECK_STATUS(weir_broker_check(broker, expect_unfit, &found, NULL), WEIR_OK);
+    CHECK_INT(found, ==, 1);
+    CHECK_STATUS(weir_broker_peek_id(broker, "2", count_ended, &found, NULL), WEIR_OK);
+    CHECK_INT(found, ==, 2);
+    end_jobs(broker, "t", 1);
+    jobs_wall_step(&wall, WEIR_SECONDS(8 * 86400));
+    end_jobs(broker, "other", 1500);
+    CHECK_INT(query(broker, KEPT_IN("t")), ==, 0);
+    weir_broker_close(broker);
+}

@@ -193,9 +193,11 @@ enum weiri_column {
     /* ?2: whether to ask that the tube has no job that may run. */                                \
     X(NEWS, "SELECT name, ?2 AND NOT (0" WEIRI_SQL_HAS_LIVE ") FROM tubes t WHERE id = ?1")        \
     X(HAS_JOBS, "SELECT 1 FROM tubes t WHERE id = ?1 AND (0" WEIRI_SQL_HAS_LIVE ")")               \
-    /* 0: each row is in the index of its state. The table's rows are counted one by one, so that  \
-     * it can be given up. */                                                                      \
-    X(CENSUS, "SELECT (SELECT total(1) FROM jobs NOT INDEXED)" WEIRI_SQL_STATES(WEIRI_SQL_LESS))   \
+    /* 0: each row is in the index of its state, and of its key. The table's rows are counted one  \
+     * by one, so that it can be given up. */                                                      \
+    X(CENSUS, "SELECT (SELECT total(1 + (key IS NOT NULL)) FROM jobs NOT INDEXED) - (SELECT "      \
+              "count(*) FROM jobs INDEXED BY jobs_key WHERE key IS NOT NULL)" WEIRI_SQL_STATES(    \
+                  WEIRI_SQL_LESS))                                                                 \
     X(ADD_JOB,                                                                                     \
       "INSERT INTO jobs(id, tube, state, priority, run_at, ttr, created, checksum, body, told, "   \
       "lease, token, attempts, lost, started, owner, attempts_max, reason, key" WEIRI_SQL_WORDS    \

@@ -8,6 +8,7 @@
 
 #include "support/changes.h"
 #include "support/jobs.h"
+#include "support/store_query.h"
 
 #define MAX WEIR_FOREVER
 
@@ -493,4 +494,42 @@ TEST(wake_ups, "waiters are woken by changes that concern them, and by no others
     broker->ops->wake(broker->store, "t");
     CHECK(was_notified(broker, &mark));
     weir_broker_close(broker);
+}
+
+struct listing {
+    weir_broker *broker;
+    int jobs;
+    int steps;
+};
+
+static int put_another(const struct weir_job *job, void *arg)
+{
+    struct listing *listing = arg;
+    (void)job;
+    (void)jobs_put(listing->broker, "t", "x", NULL);
+    return ++listing->jobs > 300;
+}
+
+static int count_step(const char *id, void *arg)
+{
+    struct listing *listing = arg;
+    (void)id;
+    listing->steps++;
+    return 0;
+}
+
+TEST(list_ends, "a list ends at the last job that there was when it began, also where others are "
+                "put meanwhile, and where later ones have left")
+{
+    struct listing listing = {jobs_store_open("jobs.db?durability=memory", &wall), 0, 0};
+    const struct weir_job_filter filter = {.tube = "t", .step = count_step};
+    for (int i = 0; i < 200; i++) {
+        (void)jobs_put(listing.broker, "t", "x", NULL);
+    }
+    CHECK_INT(query(listing.broker, "UPDATE meta SET floor = 1000000 RETURNING floor"), ==,
+              1000000);
+    CHECK_STATUS(weir_broker_list(listing.broker, &filter, put_another, &listing, NULL), WEIR_OK);
+    CHECK_INT(listing.jobs, ==, 200);
+    CHECK_INT(listing.steps, <=, 200 / 64 + 1);
+    weir_broker_close(listing.broker);
 }
