@@ -39,7 +39,8 @@ static void conclude(struct weiri_list *requests, enum weir_status status,
     }
 }
 
-/* Answers all requests of a list. They may be freed once the mutex is released. */
+/* Answers all requests of a list, which may be freed once the mutex is released, and lets another
+ * thread lead: who waits wakes once for both. */
 static void answer(struct weiri_store *store, struct weiri_list *requests)
 {
     weiri_mutex_lock(&store->mutex);
@@ -48,6 +49,7 @@ static void answer(struct weiri_store *store, struct weiri_list *requests)
         weiri_list_remove(&request->link);
         request->is_answered = true;
     }
+    store->is_led = false;
     weiri_cond_broadcast(&store->answered);
     weiri_mutex_unlock(&store->mutex);
 }
@@ -178,7 +180,8 @@ static void run_locked(struct weiri_store *store, struct weiri_list *batch,
     weiri_lock_file_unlock(&store->lock_file);
 }
 
-static void lead(struct weiri_store *store, struct weiri_list *batch)
+static void lead(struct weiri_store *store, struct weiri_list *batch,
+                 struct weiri_remark *ret_remark)
 {
     struct weiri_list concluded;
     weiri_list_init(&concluded);
@@ -188,6 +191,7 @@ static void lead(struct weiri_store *store, struct weiri_list *batch)
     if (store->must_flush) {
         flush(store, &concluded);
     }
+    *ret_remark = store->remark;
     answer(store, &concluded);
 }
 
@@ -195,7 +199,6 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
                               struct weir_error *ret_error)
 {
     struct request request = {.run = run, .arg = arg, .error = ret_error};
-    struct weiri_remark remark = {.after = NULL};
     weiri_list_init(&request.link);
     weiri_mutex_lock(&store->mutex);
     weiri_list_insert_before(&store->requests, &request.link);
@@ -207,19 +210,17 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
         weiri_mutex_unlock(&store->mutex);
         return weiri_write_refuse(store, ret_error);
     }
-    if (!request.is_answered) {
-        struct weiri_list batch;
-        weiri_list_init(&batch);
-        weiri_list_move(&store->requests, &batch);
-        store->is_led = true;
+    if (request.is_answered) {
         weiri_mutex_unlock(&store->mutex);
-        lead(store, &batch);
-        remark = store->remark;
-        weiri_mutex_lock(&store->mutex);
-        store->is_led = false;
-        weiri_cond_broadcast(&store->answered);
+        return request.status;
     }
+    struct weiri_list batch;
+    struct weiri_remark remark;
+    weiri_list_init(&batch);
+    weiri_list_move(&store->requests, &batch);
+    store->is_led = true;
     weiri_mutex_unlock(&store->mutex);
+    lead(store, &batch, &remark);
     weiri_write_say(store, &remark);
     return request.status;
 }
