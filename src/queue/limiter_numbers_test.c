@@ -4,9 +4,16 @@
 
 #include <stdio.h>
 
+#include "support/sanitizer.h"
+
 /* The same numbers as client-go for the same calls. The expected values were printed by
  * k8s.io/client-go v0.34.1 util/workqueue and golang.org/x/time v0.9.0, whose time was given to
  * ReserveN(t, 1).DelayFrom(t) step by step. Long runs are compared by a hash of all answers. */
+
+/* So many numbers of a bucket are compared with those of each item. */
+enum {
+    EACH_COUNT = TEST_TSAN == 1 ? 20000 : 1000000
+};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -150,8 +157,10 @@ TEST(bucket_run, "a million waits are those of golang.org/x/time/rate, also of e
             now_ns += (int64_t)(next_number(&state) % runs[i].step);
             int64_t delay_ns = when(limiter, "", now_ns);
             hash = hash_number(hash, delay_ns);
-            CHECK_INT(when(each, "a", now_ns), ==, delay_ns);
-            CHECK_INT(when(each, "b", now_ns), ==, delay_ns);
+            if (n < EACH_COUNT) {
+                CHECK_INT(when(each, "a", now_ns), ==, delay_ns);
+                CHECK_INT(when(each, "b", now_ns), ==, delay_ns);
+            }
         }
         CHECK(hash == runs[i].hash);
         weir_limiter_free(limiter);
