@@ -3,7 +3,6 @@
 #ifndef WEIRI_ALARM_FD_H
 #define WEIRI_ALARM_FD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/status.h>
@@ -20,11 +19,6 @@ struct weiri_alarm_fd {
     {                                                                                              \
         -1, INT64_MAX                                                                              \
     }
-
-static inline bool weiri_alarm_fd_is_open(const struct weiri_alarm_fd *alarm)
-{
-    return alarm->fd >= 0;
-}
 
 /* Set to never; closed by exec. WEIR_ENOMEM; WEIR_EIO for any other reason, such as no descriptors
  * left: then nothing was opened. */

@@ -23,18 +23,26 @@ static void must(int error, const char *call)
     }
 }
 
-int64_t weiri_monotonic_now(void)
+static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    must(clock_gettime(CLOCK_MONOTONIC, &now), "clock_gettime");
+    must(clock_gettime(clock, &now), "clock_gettime");
     return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+int64_t weiri_monotonic_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 int64_t weiri_wall_now(void)
 {
-    struct timespec now;
-    must(clock_gettime(CLOCK_REALTIME, &now), "clock_gettime");
-    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+    return read_clock(CLOCK_REALTIME);
+}
+
+int64_t weiri_boot_now(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
 }
 
 void weiri_mutex_init(struct weiri_mutex *mutex)

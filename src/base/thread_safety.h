@@ -14,9 +14,7 @@
 
 #define WEIRI_CAPABILITY(name) WEIRI_TSA(capability(name))
 #define WEIRI_REQUIRES(...) WEIRI_TSA(requires_capability(__VA_ARGS__))
-#define WEIRI_EXCLUDES(...) WEIRI_TSA(locks_excluded(__VA_ARGS__))
 #define WEIRI_ACQUIRE(...) WEIRI_TSA(acquire_capability(__VA_ARGS__))
-#define WEIRI_TRY_ACQUIRE(...) WEIRI_TSA(try_acquire_capability(__VA_ARGS__))
 #define WEIRI_RELEASE(...) WEIRI_TSA(release_capability(__VA_ARGS__))
 #define WEIRI_ASSERT_CAPABILITY(...) WEIRI_TSA(assert_capability(__VA_ARGS__))
 #define WEIRI_NO_TSA WEIRI_TSA(no_thread_safety_analysis)

@@ -13,6 +13,7 @@
 
 int64_t weiri_monotonic_now(void); /* since some start; never goes back */
 int64_t weiri_wall_now(void);      /* since the Unix epoch; jumps when the date is set */
+int64_t weiri_boot_now(void);      /* as the monotonic one, and goes on while the machine sleeps */
 
 /* a + b, limited to the range of int64_t. */
 static inline int64_t weiri_time_add(int64_t a, int64_t b)

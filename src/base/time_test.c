@@ -71,4 +71,6 @@ TEST(clocks, "the monotonic clock does not go back, and the wall clock shows thi
         before = now;
     }
     CHECK_INT(weiri_wall_now(), >, INT64_C(1700000000) * 1000000000);
+    before = weiri_monotonic_now();
+    CHECK_INT(weiri_boot_now(), >=, before); /* but for the time that the machine slept, the same */
 }

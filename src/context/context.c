@@ -294,7 +294,7 @@ enum weir_status weir_context_fd(weir_context *context, int *ret_fd)
     if (context == NULL || ret_fd == NULL) {
         return WEIR_EINVAL;
     }
-    if (!weiri_alarm_fd_is_open(&context->alarm)) {
+    if (context->alarm.fd < 0) {
         enum weir_status status = weiri_alarm_fd_open(&context->alarm);
         if (status != WEIR_OK) {
             return status;

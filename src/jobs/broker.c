@@ -80,6 +80,12 @@ static int64_t lease_now(void *arg)
     return weiri_monotonic_now();
 }
 
+static int64_t boot_now(void *arg)
+{
+    (void)arg;
+    return weiri_boot_now();
+}
+
 /* The backend of a URL's scheme, of size bytes; NULL: there is none. */
 static const struct weiri_broker_ops *find_backend(const char *url, size_t size)
 {
@@ -142,10 +148,7 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
     if (broker == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    config.now = clocks->wall;
-    config.now_arg = clocks->arg;
-    config.lease_now = clocks->lease;
-    memcpy(config.boot, clocks->boot, sizeof(config.boot));
+    config.clocks = *clocks;
     broker->pid = getpid();
     broker->config = config;
     status = open_store(broker, url, ret_error);
@@ -160,8 +163,8 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
 enum weir_status weir_broker_open(const char *url, const struct weir_broker_options *options,
                                   weir_broker **ret_broker, struct weir_error *ret_error)
 {
-    struct weiri_clocks clocks = {wall_now, lease_now, NULL, ""};
-    weiri_boot_name(clocks.boot);
+    struct weiri_clocks clocks = {wall_now, lease_now, boot_now, NULL, ""};
+    weiri_boot_name(clocks.boot_name);
     return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
 }
 

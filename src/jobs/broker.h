@@ -19,14 +19,6 @@ struct weir_broker {
     atomic_size_t uses; /* how many producers, consumers and transactions it has */
 };
 
-/* The clocks of a broker; tests step them. */
-struct weiri_clocks {
-    int64_t (*wall)(void *arg);  /* run times */
-    int64_t (*lease)(void *arg); /* leases: never set; the same clock in all processes of a boot */
-    void *arg;
-    char boot[WEIRI_BOOT_SIZE];
-};
-
 /* A producer, consumer or transaction attaches its broker when it is made, and detaches it last of
  * all. weir_broker_close() refuses one that is attached. */
 void weiri_broker_attach(weir_broker *broker);

@@ -103,7 +103,7 @@ enum weir_status weiri_put_normalize(const weir_broker *broker,
         return WEIR_EINVAL;
     }
 #define COPY(name, kind, limit, feature) .name = copy.name,
-    struct weiri_put put = {.since_ns = broker->config.lease_now(broker->config.now_arg),
+    struct weiri_put put = {.since_ns = broker->config.clocks.lease(broker->config.clocks.arg),
                             .key_ns = copy.key_ns,
                             .on_duplicate = copy.on_duplicate,
                             WEIRI_JOB_FIELDS(COPY) WEIRI_PUT_FIELDS(COPY)};

@@ -57,6 +57,7 @@ void weiri_sync_point(void); /* the explorer's */
 #define weiri_cond_broadcast real_cond_broadcast
 #define weiri_monotonic_now real_monotonic_now
 #define weiri_wall_now real_wall_now
+#define weiri_boot_now real_boot_now
 #define weiri_thread_start real_thread_start
 #define weiri_thread_join real_thread_join
 #define weiri_thread_is_self real_thread_is_self

@@ -49,6 +49,9 @@ struct jobs_clocks {
     struct jobs_wall lease;
 };
 
+/* How long the machine has slept. Meanwhile the clock of leases stands still. */
+static struct jobs_wall jobs_slept;
+
 static inline int64_t jobs_clocks_wall(void *arg)
 {
     return jobs_wall_now(&((struct jobs_clocks *)arg)->wall);
@@ -59,6 +62,11 @@ static inline int64_t jobs_clocks_lease(void *arg)
     return jobs_wall_now(&((struct jobs_clocks *)arg)->lease);
 }
 
+static inline int64_t jobs_clocks_boot(void *arg)
+{
+    return jobs_clocks_lease(arg) + jobs_wall_now(&jobs_slept);
+}
+
 static inline weir_broker *jobs_store_open_on(const char *path, struct jobs_clocks *clocks,
                                               const char *boot)
 {
@@ -66,11 +74,11 @@ static inline weir_broker *jobs_store_open_on(const char *path, struct jobs_cloc
     (void)snprintf(url, sizeof(url), "sqlite:%s", path);
     struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
-    struct weiri_clocks pair = {jobs_clocks_wall, jobs_clocks_lease, clocks, ""};
-    (void)snprintf(pair.boot, sizeof(pair.boot), "%s", boot);
+    struct weiri_clocks all = {jobs_clocks_wall, jobs_clocks_lease, jobs_clocks_boot, clocks, ""};
+    (void)snprintf(all.boot_name, sizeof(all.boot_name), "%s", boot);
     weir_broker *broker = NULL;
     struct weir_error error;
-    enum weir_status status = weiri_broker_open_on(url, &options, &pair, &broker, &error);
+    enum weir_status status = weiri_broker_open_on(url, &options, &all, &broker, &error);
     if (status != WEIR_OK) {
         test_fail(__FILE__, __LINE__, "open %s: %s", path, error.text);
     }
@@ -83,8 +91,8 @@ static inline enum weir_status jobs_open_at(const char *url,
                                             int64_t (*now)(void *arg), void *now_arg,
                                             weir_broker **ret_broker, struct weir_error *ret_error)
 {
-    struct weiri_clocks clocks = {now, now, now_arg, ""};
-    weiri_boot_name(clocks.boot);
+    struct weiri_clocks clocks = {now, now, now, now_arg, ""};
+    weiri_boot_name(clocks.boot_name);
     return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
 }
 
@@ -193,8 +201,9 @@ static inline enum weir_status jobs_settle(weir_broker *broker,
     const struct weiri_broker_config *config = &broker->config;
     struct weiri_settlement settlement = {.reservation = reservation,
                                           .event = event,
-                                          .delay_ns = run_at_ns - config->now(config->now_arg),
-                                          .since_ns = config->lease_now(config->now_arg),
+                                          .delay_ns =
+                                              run_at_ns - config->clocks.wall(config->clocks.arg),
+                                          .since_ns = config->clocks.lease(config->clocks.arg),
                                           .reason = reason};
     struct weiri_exchange exchange = {.tube = reservation->job.tube, .settlements = &settlement};
     struct weir_error error;

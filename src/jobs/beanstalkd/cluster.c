@@ -344,25 +344,11 @@ static void close_cluster(void *store)
     release(cluster);
 }
 
+#define ENTRY(name) .name = weiri_cluster_##name,
 const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .scheme = "beanstalk",
     .can = WEIRI_CAN(NODES) | WEIRI_CAN(REASONS) | WEIRI_CAN(SINGLE_RUNS),
     .open = open_cluster,
     .close = close_cluster,
     .now = weiri_cluster_now,
-    .put = weiri_cluster_put,
-    .change = weiri_cluster_change,
-    .edit = weiri_cluster_pause,
-    .list = weiri_cluster_list,
-    .tubes = weiri_cluster_tubes,
-    .nodes = weiri_cluster_nodes,
-    .check = weiri_cluster_check,
-    .move = weiri_cluster_move,
-    .exchange = weiri_cluster_exchange,
-    .settle = weiri_cluster_settle,
-    .let_go = weiri_cluster_let_go,
-    .mark = weiri_cluster_mark,
-    .wait = weiri_cluster_wait,
-    .watch_empty = weiri_cluster_watch_empty,
-    .wake = weiri_cluster_wake,
-};
+    WEIRI_CLUSTER_CALLS(ENTRY) WEIRI_CLUSTER_RUNS(ENTRY)};

@@ -89,7 +89,7 @@ static inline uint32_t weiri_seconds_up(int64_t duration_ns)
 static inline int64_t weiri_cluster_now(const void *store)
 {
     const struct weiri_cluster *cluster = store;
-    return cluster->config->now(cluster->config->now_arg);
+    return cluster->config->clocks.wall(cluster->config->clocks.arg);
 }
 
 #define WEIRI_STAMP_SIZE 24
@@ -238,15 +238,12 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
 /* Priorities as go-queue's dq has them: weir's 0 is its usual 2. */
 #define WEIRI_PRIORITY_OFFSET (-WEIRI_PRIORITY_LEAST)
 
-/* The operations: functions of struct weiri_broker_ops. */
-WEIRI_OP(put, weiri_cluster_put);
-WEIRI_OP(change, weiri_cluster_change);
-WEIRI_OP(edit, weiri_cluster_pause);
-WEIRI_OP(list, weiri_cluster_list);
-WEIRI_OP(tubes, weiri_cluster_tubes);
-WEIRI_OP(nodes, weiri_cluster_nodes);
-WEIRI_OP(check, weiri_cluster_check);
-WEIRI_OP(move, weiri_cluster_move);
+/* The operations: the functions of these names of struct weiri_broker_ops. */
+#define WEIRI_CLUSTER_CALLS(X) X(put) X(change) X(edit) X(list) X(tubes) X(nodes) X(check) X(move)
+#define WEIRI_CLUSTER_RUNS(X) X(exchange) X(settle) X(let_go) X(mark) X(wait) X(watch_empty) X(wake)
+#define WEIRI_CLUSTER_OP(name) WEIRI_OP(name, weiri_cluster_##name);
+WEIRI_CLUSTER_CALLS(WEIRI_CLUSTER_OP)
+WEIRI_CLUSTER_RUNS(WEIRI_CLUSTER_OP)
 
 extern const struct weiri_broker_ops weiri_beanstalkd_ops;
 

@@ -5,7 +5,6 @@
  * node makes what was reserved ready again. */
 #include "jobs/core/move.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"

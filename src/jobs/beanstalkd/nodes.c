@@ -215,8 +215,8 @@ enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
     return WEIR_OK;
 }
 
-enum weir_status weiri_cluster_pause(void *store, const struct weiri_edit *edit,
-                                     struct weir_error *ret_error)
+enum weir_status weiri_cluster_edit(void *store, const struct weiri_edit *edit,
+                                    struct weir_error *ret_error)
 {
     struct weiri_queries queries;
     enum weir_status status = weiri_queries_init(&queries, store, WEIRI_ALL_NODES, ret_error);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -44,10 +43,10 @@ static void choose_nodes(struct put_call *call)
 static enum weir_status prepare(struct put_call *call, const struct weiri_put *put,
                                 struct weir_error *ret_error)
 {
-    const struct weiri_broker_config *config = call->cluster->config;
+    const struct weiri_clocks *clocks = &call->cluster->config->clocks;
     int64_t now = weiri_cluster_now(call->cluster);
     call->run_at_ns =
-        weiri_put_when(put, weiri_said_ns(put->since_ns, now, config->lease_now(config->now_arg)));
+        weiri_put_when(put, weiri_said_ns(put->since_ns, now, clocks->lease(clocks->arg)));
     int64_t delay = weiri_time_since(now, call->run_at_ns) / WEIR_SECONDS(1);
     int64_t ttr = put->ttr_ns / WEIR_SECONDS(1) + (put->ttr_ns % WEIR_SECONDS(1) != 0);
     if (delay > UINT32_MAX || ttr > UINT32_MAX) {

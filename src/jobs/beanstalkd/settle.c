@@ -4,7 +4,6 @@
 #include "jobs/beanstalkd/subscription.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/panic.h"
 #include "base/time.h"
@@ -198,7 +197,8 @@ void weiri_copy_serve(struct weiri_copy *copy)
     } else if (copy->is_over) {
         answer(copy, WEIR_ELEASELOST); /* a touch that came late */
     } else {
-        int64_t passed = weiri_time_since(settlement->since_ns, config->lease_now(config->now_arg));
+        int64_t passed =
+            weiri_time_since(settlement->since_ns, config->clocks.lease(config->clocks.arg));
         copy->event = settlement->event;
         copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->delay_ns, passed));
         (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",

@@ -190,13 +190,4 @@ int64_t weiri_copy_lease_ms(const struct weiri_copy *copy);
 /* Redis or the node has confirmed what it was told. */
 void weiri_copy_keep(struct weiri_copy *copy);
 
-/* Functions of struct weiri_broker_ops. */
-WEIRI_OP(exchange, weiri_cluster_exchange);
-WEIRI_OP(settle, weiri_cluster_settle);
-WEIRI_OP(let_go, weiri_cluster_let_go);
-WEIRI_OP(mark, weiri_cluster_mark);
-WEIRI_OP(wait, weiri_cluster_wait);
-WEIRI_OP(watch_empty, weiri_cluster_watch_empty);
-WEIRI_OP(wake, weiri_cluster_wake);
-
 #endif

@@ -81,7 +81,7 @@ static void choose_action(struct weiri_task *task)
     weiri_mutex_unlock(&consumer->mutex);
     weiri_decide_run(&task->run, &task->action);
     settlement->reservation = task->reservation;
-    settlement->since_ns = config->lease_now(config->now_arg);
+    settlement->since_ns = config->clocks.lease(config->clocks.arg);
     if (settlement->event == WEIRI_JOB_RELEASE && settlement->delay_ns == 0) {
         settlement->delay_ns = retry_delay(&consumer->options, &task->reservation->job);
     }

@@ -22,6 +22,15 @@
 /* A backend is one const table of functions. The public calls check arguments and the process, so a
  * backend sees only calls that make sense, from any thread of the process that opened it. */
 
+/* The clocks of a broker; tests step them. */
+struct weiri_clocks {
+    int64_t (*wall)(void *arg);  /* run times */
+    int64_t (*lease)(void *arg); /* leases: never set; the same clock in all processes of a boot */
+    int64_t (*boot)(void *arg);  /* the same, and goes on while the machine sleeps */
+    void *arg;
+    char boot_name[WEIRI_BOOT_SIZE];
+};
+
 /* A struct weir_broker_options with its defaults filled in. */
 struct weiri_broker_config {
     struct weir_allocator allocator;
@@ -32,11 +41,7 @@ struct weiri_broker_config {
     uint32_t flags;
     uint32_t durability; /* of an SQLite store: never the default */
     int64_t guard;
-    /* Wall-clock time; tests step it. */
-    int64_t (*now)(void *arg);
-    void *now_arg;
-    int64_t (*lease_now)(void *arg); /* of now_arg, too */
-    char boot[WEIRI_BOOT_SIZE];
+    struct weiri_clocks clocks;
     /* The table's; open() takes away from `can` what this broker cannot, and sets late_ns: how late
      * any job may be found without being buried for it; 0: any time. */
     const char *scheme;

@@ -40,7 +40,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
     struct weiri_put put = {.tube = move->tube,
                             .bodies = &body,
                             .count = 1,
-                            .since_ns = move->to.config->lease_now(move->to.config->now_arg),
+                            .since_ns = move->to.config->clocks.lease(move->to.config->clocks.arg),
                             .put_id = keeps_put_ids(move) ? job->identity : NULL,
                             .ret_was_there = &was_there,
                             WEIRI_KEPT_FIELDS(COPY) WEIRI_NUMBER_FIELDS(COPY)};

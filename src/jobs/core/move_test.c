@@ -80,7 +80,7 @@ static enum weir_status put(void *store, const struct weiri_put *put, struct wei
 static void check_asked(uint32_t can, const char *expected)
 {
     struct source source = {.config = {.allocator = *test_allocator()}};
-    struct weiri_broker_config target = {.body_size_max = 1, .can = can, .lease_now = lease_now};
+    struct weiri_broker_config target = {.body_size_max = 1, .can = can, .clocks.lease = lease_now};
     const struct weiri_broker_ops from = {.now = now, .list = list, .change = change};
     const struct weiri_broker_ops to = {.now = now, .put = put};
     struct weiri_move move = {.tube = "t",

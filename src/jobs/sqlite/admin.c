@@ -17,11 +17,7 @@ struct change_request {
     const struct weiri_change *change;
     struct entry *entries; /* of the ids */
     int64_t asked_ns;      /* when it began to wait for its turn, on the clock of leases */
-};
-
-struct kick_request {
-    const struct weiri_change *change;
-    size_t kicked; /* result */
+    size_t kicked;         /* result: without ids */
 };
 
 /* Whether a job is as the change's caller has listed it. */
@@ -117,7 +113,7 @@ static void run_change(struct weiri_store *store, void *arg)
 
 static void run_kick(struct weiri_store *store, void *arg)
 {
-    struct kick_request *request = arg;
+    struct change_request *request = arg;
     const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
     struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
@@ -136,7 +132,7 @@ static void run_kick(struct weiri_store *store, void *arg)
 static enum weir_status kick(struct weiri_store *store, const struct weiri_change *change,
                              struct weir_error *ret_error)
 {
-    struct kick_request request = {change, 0};
+    struct change_request request = {.change = change};
     enum weir_status status = WEIR_OK;
     if (change->count > 0) {
         status = weiri_commit(store, run_kick, &request, ret_error);
@@ -164,7 +160,8 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = weiri_number_parse("job id", change->ids[i], &entries[i].number, ret_error);
     }
-    struct change_request request = {change, entries, weiri_store_lease_now(store)};
+    struct change_request request = {
+        .change = change, .entries = entries, .asked_ns = weiri_store_lease_now(store)};
     if (status == WEIR_OK) {
         status = weiri_commit(store, run_change, &request, ret_error);
     }

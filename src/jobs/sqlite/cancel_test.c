@@ -319,7 +319,7 @@ TEST(waits_for_its_turn, "who waits for the store to cancel a job ends no lease 
 {
     struct running running = begin(WEIR_VERDICT_BURY, false);
     waiting.store = running.other->store;
-    running.other->config.lease_now = lease_now_waiting;
+    running.other->config.clocks.lease = lease_now_waiting;
     CHECK_STATUS(cancel(running.other, WEIR_VERDICT_RETRY), WEIR_ECANCELED);
     CHECK(waiting.has_waited);
     CHECK_STATUS(jobs_settle(running.broker, running.job, WEIRI_JOB_TOUCH, 0, NULL),

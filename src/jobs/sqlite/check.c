@@ -15,7 +15,6 @@
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/repair.h"
-#include "jobs/sqlite/result.h"
 
 enum {
     DAMAGES_MAX = 10, /* that are told of, of each kind */

@@ -158,15 +158,8 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    enum weir_status status = weiri_schema_check_header(db, path, &ignored, ret_error);
-    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER &&
-        sqlite3_db_readonly(db, "main") != 0) {
-        status =
-            weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
-    }
-    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && !has(path, "-wal")) {
-        status = weiri_schema_check_size(db, path, ret_error);
-    }
+    bool is_whole = kind == WEIRI_CONNECTION_WRITER && !has(path, "-wal");
+    enum weir_status status = weiri_schema_check_header(db, path, is_whole, &ignored, ret_error);
     if (status == WEIR_OK) {
         connection->has_made_log = query == NULL && !has(path, "-wal");
         connection->is_for_one_call = query != NULL;

@@ -75,7 +75,7 @@ TEST(waits_for_its_turn,
     (void)jobs_put(broker, "t", "x", NULL);
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     waiting.store = other->store;
-    other->config.lease_now = lease_now_waiting;
+    other->config.clocks.lease = lease_now_waiting;
     struct weiri_exchange exchange = jobs_reserve(other, "t", 1, 1000, &list);
     CHECK(waiting.has_waited);
     CHECK_INT(exchange.reserved_count, ==, 0);

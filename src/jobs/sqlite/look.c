@@ -2,12 +2,10 @@
  * SPDX-License-Identifier: MIT */
 /* Counts of tubes, and jobs as they are. What a transaction finds is copied, and told after it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/result.h"
 
 /* --- tubes --- */
 

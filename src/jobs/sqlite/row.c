@@ -217,7 +217,7 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     turn_to(store, tally, row->tube);
     add_up(tally, effects, row->priority);
     if (effects->tells_holder) {
-        weiri_write_tell_holders(store);
+        store->is_telling = true;
     }
     if (may_run(effects->from) && !may_run(effects->to)) {
         tally->has_left = true;

@@ -215,24 +215,6 @@ static enum weir_status read_header(sqlite3 *db, const char *path,
                : weiri_sqlite_fail(ret_error, db, code, path);
 }
 
-enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
-                                         struct weir_error *ret_error)
-{
-    sqlite3_int64 size = 0;
-    unsigned char header[WEIRI_HEADER_SIZE];
-    enum weir_status status = read_header(db, path, header, &size, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    sqlite3_int64 page = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
-    page = page == 1 ? 65536 : page;
-    sqlite3_int64 expected = page * (sqlite3_int64)big_endian(header + HEADER_PAGE_COUNT);
-    return size >= expected ? WEIR_OK
-                            : weiri_fail(ret_error, WEIR_ECORRUPT,
-                                         "%s has %lld bytes, its header says %lld: it is damaged",
-                                         path, (long long)size, (long long)expected);
-}
-
 /* Stores are not converted: the tables change freely until the first release. */
 static enum weir_status check_version(const char *path, int user_version,
                                       struct weir_error *ret_error)
@@ -248,8 +230,8 @@ static enum weir_status check_version(const char *path, int user_version,
                                 : "an earlier build made it, and it is not converted");
 }
 
-enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, int *ret_user_version,
-                                           struct weir_error *ret_error)
+enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, bool is_whole,
+                                           int *ret_user_version, struct weir_error *ret_error)
 {
     sqlite3_int64 size = 0;
     unsigned char header[WEIRI_HEADER_SIZE];
@@ -276,8 +258,16 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, int *r
                           "weir store (0x%08x)",
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
+    sqlite3_int64 page = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
+    page = page == 1 ? 65536 : page;
+    sqlite3_int64 expected = page * (sqlite3_int64)big_endian(header + HEADER_PAGE_COUNT);
     *ret_user_version = weiri_schema_header_user_version(header);
-    return check_version(path, *ret_user_version, ret_error);
+    status = check_version(path, *ret_user_version, ret_error);
+    return status != WEIR_OK || !is_whole || size >= expected
+               ? status
+               : weiri_fail(ret_error, WEIR_ECORRUPT,
+                            "%s has %lld bytes, its header says %lld: it is damaged", path,
+                            (long long)size, (long long)expected);
 }
 
 enum weir_status weiri_schema_peek(const char *path, bool must_write, int *ret_user_version,
@@ -286,9 +276,9 @@ enum weir_status weiri_schema_peek(const char *path, bool must_write, int *ret_u
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(
         path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    enum weir_status status = code == SQLITE_OK
-                                  ? weiri_schema_check_header(db, path, ret_user_version, ret_error)
-                                  : weiri_sqlite_fail(ret_error, db, code, path);
+    enum weir_status status =
+        code == SQLITE_OK ? weiri_schema_check_header(db, path, false, ret_user_version, ret_error)
+                          : weiri_sqlite_fail(ret_error, db, code, path);
     if (status == WEIR_OK && must_write && sqlite3_db_readonly(db, "main") != 0) {
         status =
             weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);

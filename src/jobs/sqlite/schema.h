@@ -33,11 +33,11 @@ int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZ
 void weiri_schema_make_indexes(struct weiri_connection *connection);
 
 /* Checks the first bytes of an open database, which have a user version without the log. SQLite
- * does not read them, so no lock is taken and no file is made. Errors: WEIR_ESCHEMA (empty, no
- * database, another program's, another version), WEIR_ECORRUPT (shorter than its header), WEIR_EIO.
- */
+ * does not read them, so no lock is taken and no file is made. is_whole: there is no WAL, and under
+ * the store's lock nobody changes the file, which may have lost its end. Errors: WEIR_ESCHEMA
+ * (empty, no database, another program's, another version), WEIR_ECORRUPT (too short), WEIR_EIO. */
 WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
-                                                          int *ret_user_version,
+                                                          bool is_whole, int *ret_user_version,
                                                           struct weir_error *ret_error);
 
 /* Does the same with a file, which is read through SQLite. must_write: one that is read-only is
@@ -45,11 +45,6 @@ WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const cha
 WEIR_NODISCARD enum weir_status weiri_schema_peek(const char *path, bool must_write,
                                                   int *ret_user_version,
                                                   struct weir_error *ret_error);
-
-/* Checks whether the file of a database without WAL has lost its end. Called under the store's
- * lock, since others may change the file otherwise. */
-WEIR_NODISCARD enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
-                                                        struct weir_error *ret_error);
 
 /* Checks that the version and the tables are those of this build. flags (of enum weir_broker_flags)
  * tells whether there may be other tables; never indexes and triggers on the store's. */

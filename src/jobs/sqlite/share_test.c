@@ -20,7 +20,7 @@ static struct jobs_wall wall = {JOBS_WALL_START};
 
 static void tell(struct weiri_store *store, void *ret_code)
 {
-    weiri_write_tell_holders(store);
+    store->is_telling = true;
     weiri_sql_fail(&store->writer, *(const int *)ret_code);
 }
 

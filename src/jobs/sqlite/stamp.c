@@ -50,7 +50,7 @@ void weiri_stamp_advance(struct weiri_store *store)
     char pragma[64];
     int file = 0;
     weiri_stamp_load(store);
-    if (weiri_schema_check_header(store->writer.db, store->path, &file, NULL) != WEIR_OK ||
+    if (weiri_schema_check_header(store->writer.db, store->path, false, &file, NULL) != WEIR_OK ||
         weiri_schema_stamp_of(file) == (int)store->stamp) {
         uint32_t next = (store->stamp + 1) & (STAMPS - 1);
         (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",

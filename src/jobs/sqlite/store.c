@@ -91,7 +91,7 @@ static enum weir_status begin_boot(struct weiri_store *store, struct weir_error 
 {
     struct weiri_connection *writer = &store->writer;
     const struct weiri_value *boot =
-        WEIRI_VALUES(store->config->boot, weiri_store_lease_now(store));
+        WEIRI_VALUES(store->config->clocks.boot_name, weiri_store_lease_now(store));
     int64_t era = weiri_time_since(ERA_START_NS, weiri_store_now(store)) / WEIR_US(1);
     sqlite3_stmt *statement;
     int64_t ignored;
@@ -102,7 +102,8 @@ static enum weir_status begin_boot(struct weiri_store *store, struct weir_error 
         weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL);
         weiri_sql_run(writer, WEIRI_SQL_END_LEASES, boot);
         weiri_sql_run(writer, WEIRI_SQL_END_WORKERS, NULL);
-        weiri_sql_run(writer, WEIRI_SQL_BEGIN_ERA, WEIRI_VALUES(store->config->boot, era));
+        weiri_sql_run(writer, WEIRI_SQL_BEGIN_ERA,
+                      WEIRI_VALUES(store->config->clocks.boot_name, era));
         weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL);
     }
     bool is_there = weiri_sql_first(writer, WEIRI_SQL_ERA, NULL, &statement);
@@ -365,6 +366,7 @@ static void wake_waits(void *arg, const char *tube)
     weiri_channel_notify(&store->lock_file, weiri_store_channel(tube));
 }
 
+#define ENTRY(name) .name = weiri_store_##name,
 const struct weiri_broker_ops weiri_sqlite_ops = {
     .scheme = "sqlite",
     .can = WEIRI_CAN(KEYS) | WEIRI_CAN(GROUPS) | WEIRI_CAN(HEADERS) | WEIRI_CAN(PUT_ID) |
@@ -375,24 +377,9 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .open = open_store,
     .close = close_store,
     .now = weiri_store_now,
-    .put = weiri_store_put,
-    .change = weiri_store_change,
-    .edit = weiri_store_edit,
-    .list = weiri_store_list,
-    .tubes = weiri_store_tubes,
-    .policy = weiri_store_policy,
-    .schedules = weiri_store_schedules,
-    .attempts = weiri_store_attempts,
-    .was_put = weiri_store_was_put,
-    .check = weiri_store_check,
-    .care = weiri_store_care,
-    .move = weiri_store_move,
     .transaction_open = weiri_transaction_open,
     .transaction_step = weiri_transaction_step,
-    .exchange = weiri_store_exchange,
-    .let_go = weiri_store_let_go,
-    .mark = weiri_store_mark,
     .wait = wait_for_jobs,
     .watch_empty = watch_empty,
     .wake = wake_waits,
-};
+    WEIRI_STORE_WRITES(ENTRY) WEIRI_STORE_READS(ENTRY)};

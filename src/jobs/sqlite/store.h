@@ -3,7 +3,6 @@
 #ifndef WEIRI_SQLITE_STORE_H
 #define WEIRI_SQLITE_STORE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,7 +57,7 @@ struct weiri_store {
     sqlite3 *checkpointer;         /* makes checkpoints; the writer, unless that is the program's */
     uint64_t channels;             /* to notify after the commit, one bit each */
     uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
-    bool is_telling;               /* the control word is to be raised after the commit */
+    bool is_telling;               /* after the commit holders are told to renew their jobs */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
     struct weiri_remark remark;    /* to be logged: weiri_write_say() */
     bool is_putting;               /* the transaction has a put */
@@ -121,13 +120,13 @@ WEIR_NODISCARD enum weir_status weiri_store_lock(struct weiri_store *store, int6
 static inline int64_t weiri_store_now(const void *arg)
 {
     const struct weiri_store *store = arg;
-    return store->config->now(store->config->now_arg);
+    return store->config->clocks.wall(store->config->clocks.arg);
 }
 
 /* The clock of leases: it is never set, and all processes of a boot read the same. */
 static inline int64_t weiri_store_lease_now(const struct weiri_store *store)
 {
-    return store->config->lease_now(store->config->now_arg);
+    return store->config->clocks.lease(store->config->clocks.arg);
 }
 
 /* A job's id as text to its number, and back. name is what is called so where it is none:
@@ -176,25 +175,14 @@ void weiri_burials_add(struct weiri_store *store, int64_t number,
                        const struct weiri_job_facts *facts, enum weir_status status,
                        const char *reason);
 
-/* The operations: functions of struct weiri_broker_ops, and parts of them. */
-WEIRI_OP(put, weiri_store_put);
-WEIRI_OP(change, weiri_store_change);
-WEIRI_OP(edit, weiri_store_edit);
-WEIRI_OP(list, weiri_store_list);
-WEIRI_OP(list, weiri_store_scan);
-WEIRI_OP(tubes, weiri_store_tubes);
-WEIRI_OP(policy, weiri_store_policy);
-WEIRI_OP(schedules, weiri_store_schedules);
-WEIRI_OP(attempts, weiri_store_attempts);
-WEIRI_OP(was_put, weiri_store_was_put);
-WEIRI_OP(check, weiri_store_check);
-WEIRI_OP(care, weiri_store_care);
-WEIRI_OP(move, weiri_store_move);
+/* The operations: the functions of these names of struct weiri_broker_ops; and parts of them. */
+#define WEIRI_STORE_WRITES(X) X(put) X(change) X(edit) X(care) X(move) X(exchange) X(let_go) X(mark)
+#define WEIRI_STORE_READS(X) X(list) X(tubes) X(policy) X(schedules) X(attempts) X(was_put) X(check)
+#define WEIRI_STORE_OP(name) WEIRI_OP(name, weiri_store_##name);
+WEIRI_STORE_WRITES(WEIRI_STORE_OP)
+WEIRI_STORE_READS(WEIRI_STORE_OP) WEIRI_OP(list, weiri_store_scan);
 WEIRI_OP(transaction_open, weiri_transaction_open);
 WEIRI_OP(transaction_step, weiri_transaction_step);
-WEIRI_OP(exchange, weiri_store_exchange);
-WEIRI_OP(let_go, weiri_store_let_go);
-WEIRI_OP(mark, weiri_store_mark);
 enum weir_status weiri_store_backup(struct weiri_store *store, const char *location,
                                     struct weir_error *ret_error);
 

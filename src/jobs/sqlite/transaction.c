@@ -8,11 +8,11 @@
  * checkpoints. */
 
 #include <poll.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/put.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -27,19 +27,11 @@ struct transaction {
     bool is_open;                 /* it has the lock */
 };
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat a_facts;
-    struct stat b_facts;
-    return a != NULL && stat(a, &a_facts) == 0 && stat(b, &b_facts) == 0 &&
-           a_facts.st_dev == b_facts.st_dev && a_facts.st_ino == b_facts.st_ino;
-}
-
 static enum weir_status check_connection(sqlite3 *db, const struct weiri_store *store,
                                          struct weir_error *ret_error)
 {
     const char *name = sqlite3_db_filename(db, "main");
-    if (!is_same_file(name, store->path)) {
+    if (name == NULL || weiri_file_identify(name) != weiri_file_identify(store->path)) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the connection is to \"%.200s\": expected the broker's store, %s",
                           name == NULL ? "" : name, store->path);
@@ -171,7 +163,7 @@ static enum weir_status begin(struct transaction *transaction, struct weir_error
         int code = try_begin(transaction);
         if (code == SQLITE_OK) {
             transaction->is_open = true;
-            store->changes_before = -1; /* SQLite counts no changes of the schema */
+            store->changes_before = -1;     /* SQLite counts no changes of the schema */
             weiri_error_clear(ret_error);
             return WEIR_OK;
         }

@@ -31,18 +31,6 @@ static enum weir_status check_path(const char *path, size_t length, struct weir_
                           "no path at offset %zu of broker URL \"sqlite:%s\": " EXPECTED,
                           SCHEME_SIZE, path);
     }
-    if (path[0] == ':') {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "\":\" at offset %zu of broker URL \"sqlite:%.200s\": a store is a file, "
-                          "not one of SQLite's special names",
-                          SCHEME_SIZE, path);
-    }
-    if (path[0] == '/' && path[1] == '/') {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "\"//\" at offset %zu of broker URL \"sqlite:%.200s\": " EXPECTED
-                          ", as in sqlite:/var/lib/jobs.db or sqlite:jobs.db",
-                          SCHEME_SIZE, path);
-    }
     for (size_t i = 0; i < length; i++) {
         if (path[i] == '#' || (unsigned char)path[i] < ' ' || path[i] == '\x7f') {
             return weiri_fail(ret_error, WEIR_EINVAL,
@@ -51,19 +39,27 @@ static enum weir_status check_path(const char *path, size_t length, struct weir_
                               (unsigned)(unsigned char)path[i], SCHEME_SIZE + i, path);
         }
     }
-    if (path[length - 1] == '/') {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "\"/\" at offset %zu of broker URL \"sqlite:%.200s\" ends the name of a "
-                          "folder: expected that of a file",
-                          SCHEME_SIZE + length - 1, path);
-    }
     const char *ending = weiri_url_reserved_ending(path, length);
-    if (ending != NULL) {
-        return weiri_fail(
-            ret_error, WEIR_EINVAL,
-            "\"%s\" at offset %zu of broker URL \"sqlite:%.200s\" is the ending of a file "
-            "that belongs to a store: expected another name",
-            ending, SCHEME_SIZE + length - strlen(ending), path);
+    const struct {
+        const char *piece; /* NULL: it is not there */
+        bool is_first;
+        const char *why;
+    } rows[] = {
+        {path[0] == ':' ? ":" : NULL, true,
+         ": a store is a file, not one of SQLite's special names"},
+        {strncmp(path, "//", 2) == 0 ? "//" : NULL, true,
+         ": " EXPECTED ", as in sqlite:/var/lib/jobs.db or sqlite:jobs.db"},
+        {path[length - 1] == '/' ? "/" : NULL, false,
+         " ends the name of a folder: expected that of a file"},
+        {ending, false, " is the ending of a file that belongs to a store: expected another name"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].piece != NULL) {
+            size_t offset = rows[i].is_first ? 0 : length - strlen(rows[i].piece);
+            return weiri_fail(ret_error, WEIR_EINVAL,
+                              "\"%s\" at offset %zu of broker URL \"sqlite:%.200s\"%s",
+                              rows[i].piece, SCHEME_SIZE + offset, path, rows[i].why);
+        }
     }
     if (length >= PATH_MAX) {
         return weiri_fail(ret_error, WEIR_EINVAL,

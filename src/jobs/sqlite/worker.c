@@ -74,7 +74,8 @@ void weiri_worker_space(char space[WEIRI_SPACE_SIZE])
 
 int64_t weiri_worker_enter(struct weiri_store *store)
 {
-    bool is_near = store->space[0] != '\0' && strcmp(store->config->boot, "unknown") != 0;
+    bool is_near =
+        store->space[0] != '\0' && strcmp(store->config->clocks.boot_name, "unknown") != 0;
     struct weiri_process own;
     struct weiri_process guard = {.started = 0};
     int64_t guard_pid = store->config->guard;
@@ -88,7 +89,8 @@ int64_t weiri_worker_enter(struct weiri_store *store)
     weiri_sql_run(&store->writer, WEIRI_SQL_FORGET_WORKERS, NULL);
     weiri_sql_run(&store->writer, WEIRI_SQL_ADD_WORKER,
                   WEIRI_VALUES(own.pid, own.started, guard_pid, guard.started,
-                               weiri_text(store->config->boot), weiri_text(store->space)));
+                               weiri_text(store->config->clocks.boot_name),
+                               weiri_text(store->space)));
     store->worker = sqlite3_last_insert_rowid(store->writer.db);
     store->has_new_worker = true;
     return store->worker;
@@ -114,10 +116,11 @@ enum weiri_life weiri_worker_life(const struct weiri_store *store,
         return WEIRI_LIVES_NOT;
     }
     if (row->worker != known->worker) {
-        bool is = weiri_sql_first(
-            connection, WEIRI_SQL_WORKER,
-            WEIRI_VALUES(row->worker, weiri_text(store->config->boot), weiri_text(store->space)),
-            &statement);
+        bool is =
+            weiri_sql_first(connection, WEIRI_SQL_WORKER,
+                            WEIRI_VALUES(row->worker, weiri_text(store->config->clocks.boot_name),
+                                         weiri_text(store->space)),
+                            &statement);
         known->worker = row->worker;
         known->life = is ? read_life(statement) : WEIRI_LIFE_UNKNOWN;
         weiri_sql_leave(statement);

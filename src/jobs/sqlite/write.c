@@ -96,11 +96,6 @@ void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_abo
     }
 }
 
-void weiri_write_tell_holders(struct weiri_store *store)
-{
-    store->is_telling = true;
-}
-
 static void notify_channels(struct weiri_store *store)
 {
     if (store->is_telling) {

@@ -58,6 +58,11 @@ int64_t weiri_wall_now(void)
     return EPOCH_NS + explorer.now_ns;
 }
 
+int64_t weiri_boot_now(void)
+{
+    return explorer.now_ns;
+}
+
 uint64_t weiri_random_seed(void)
 {
     return explorer_choose_seed();
