@@ -15,7 +15,7 @@ WEIR_BEGIN_DECLS
 /** @file
  * A job: a body of bytes in a tube, kept by a broker until its handler has succeeded. Times of jobs
  * are wall-clock nanoseconds since the Unix epoch. Reservations last for a duration: setting the
- * wall clock neither ends them nor keeps them. */
+ * wall clock neither ends nor keeps them. Set back by a day at most, it leaves due what was due. */
 
 #define WEIR_TUBE_SIZE_MAX 200 /**< Most bytes of a tube's name. */
 #define WEIR_JOB_ID_SIZE 1024  /**< Size of a job's id as text, its NUL included. */

@@ -95,7 +95,7 @@ static void do_take_back(void)
     bool is_forced = below(2) == 0;
     const struct weir_change asked = {
         .kind = WEIR_CHANGE_KICK, .states = 1U << WEIR_JOB_RESERVED, .is_forced = is_forced};
-    if (job == NULL || job->state != WEIR_JOB_RESERVED) {
+    if (job == NULL) {
         return;
     }
     bool has_passed = !is_kept(job) && job->lease <= world.reference.lease;
@@ -189,6 +189,7 @@ static void begin_boot(void)
     uint64_t least = world.reference.era + 60000000;
     world.reference.era = now > (int64_t)least ? (uint64_t)now : least;
     world.boot++;
+    world.is_noted = false;
 }
 
 static void open_store(void)

@@ -131,6 +131,7 @@ static void do_look(void)
                                       .wanted = (size_t)wanted,
                                       .attempts_max = attempts_max,
                                       .is_keeping = true};
+    follow(true);
     CHECK_STATUS(world.broker->ops->exchange(world.broker->store, &exchange, NULL), WEIR_OK);
     collect(tube, attempts_max);
     int64_t left = 0;
@@ -184,6 +185,7 @@ static void do_settle(void)
     struct weiri_settlement told = any_settlement(held->reservation, world.reference.lease);
     enum weiri_job_event event = told.event;
     struct weiri_exchange exchange = {.tube = held->reservation->job.tube, .settlements = &told};
+    follow(false);
     CHECK_STATUS(world.broker->ops->exchange(world.broker->store, &exchange, NULL), WEIR_OK);
     int64_t number = held->reservation->number;
     struct ref_job *job = ref_find(&world.reference, number);

@@ -13,13 +13,18 @@
 static struct ref_job *any_present_job(void)
 {
     forget_trimmed();
-    return any_job();
+    struct ref_job *job = any_job();
+    if (job != NULL) {
+        follow(false);
+    }
+    return job;
 }
 
 static void remove_job(struct ref_job *job)
 {
     const struct weir_change asked = {.kind = WEIR_CHANGE_REMOVE};
     const struct weiri_job_step step = {.event = WEIRI_JOB_REMOVE};
+    follow(false);
     CHECK_STATUS(change(job, &asked), ref_change(&world.reference, job, &step, NULL));
 }
 
@@ -150,6 +155,7 @@ static void do_put(void)
     struct weir_job_id id;
     int64_t expected = 0;
     write_body(put.body, text);
+    follow(false);
     const struct weir_body body = {text, strlen(text), NULL};
     enum weir_status status =
         weir_broker_put(world.broker, tubes[put.tube], &body, 1, &options, &id, NULL);

@@ -48,6 +48,7 @@ enum event {
     REFILED,
     KEY_TAKEN,
     REOPENED,
+    FOLLOWED_BACK,
     EVENTS
 };
 
@@ -55,7 +56,7 @@ static const char *const event_names[EVENTS] = {
     "added",       "joined", "refused", "repeated",  "other body", "taken",
     "passed over", "left",   "settled", "stale",     "followed",   "judged",
     "lost",        "kept",   "late",    "archived",  "trimmed",    "canceled",
-    "taken back",  "kicked", "refiled", "key taken", "reopened",
+    "taken back",  "kicked", "refiled", "key taken", "reopened",   "followed back",
 };
 
 /* What a holder has of its reservation, also after it ended. */
@@ -72,6 +73,8 @@ static struct {
     struct reference reference;
     struct held held[HELD];
     int boot;
+    int64_t ahead; /* the wall clock of that of the boot, as the store has it */
+    bool is_noted; /* of this boot */
     int64_t bodies;
     int awaited_tube; /* of a suspect that waits to run alone */
     int64_t awaited_until;
@@ -112,6 +115,27 @@ static bool is_kept(const struct ref_job *job)
                     held->reservation->token == job->token);
     }
     return is;
+}
+
+/* The store follows the wall clock, before it looks, or may write a delayed job: what was due
+ * before it was set back is ready. */
+static void follow(bool is_look)
+{
+    struct reference *reference = &world.reference;
+    int64_t ahead = reference->wall - reference->lease;
+    int64_t back = world.is_noted ? world.ahead - ahead : 0;
+    for (int i = 0; i < JOBS; i++) {
+        struct ref_job *job = &reference->jobs[i];
+        if (job->number != 0 && job->state == WEIR_JOB_DELAYED && job->run_at > reference->wall &&
+            job->run_at < reference->wall + back) {
+            job->state = WEIR_JOB_READY;
+            world.seen[FOLLOWED_BACK]++;
+        }
+    }
+    if (!world.is_noted || back > 0 || (is_look && back < 0)) {
+        world.ahead = ahead;
+        world.is_noted = true;
+    }
 }
 
 /* A reservation of before; NULL: there is none. */

@@ -17,6 +17,7 @@ struct change_request {
     const struct weiri_change *change;
     struct entry *entries; /* of the ids */
     int64_t asked_ns;      /* when it began to wait for its turn, on the clock of leases */
+    bool is_made;          /* result: it was its turn */
     size_t kicked;         /* result: without ids */
 };
 
@@ -84,10 +85,14 @@ static void run_change(struct weiri_store *store, void *arg)
     const struct weiri_change *change = request->change;
     const struct weiri_job_step step = {
         .event = change->event, .run_at_ns = change->run_at_ns, .states = change->states};
-    struct weiri_now now = weiri_store_times(store);
+    struct weiri_now now;
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};
     struct weiri_life_known known = {0};
+    request->is_made = weiri_clock_follow(store, false, &now);
+    if (!request->is_made) {
+        return;
+    }
     int64_t tube = change->tube == NULL ? 0 : weiri_tube_add(store, change->tube);
     int64_t slot_ns = change->run_at_ns;
     for (size_t i = 0; i < change->count; i++) {
@@ -162,7 +167,7 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
     }
     struct change_request request = {
         .change = change, .entries = entries, .asked_ns = weiri_store_lease_now(store)};
-    if (status == WEIR_OK) {
+    while (status == WEIR_OK && !request.is_made) {
         status = weiri_commit(store, run_change, &request, ret_error);
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {

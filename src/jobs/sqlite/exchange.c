@@ -11,6 +11,7 @@ struct exchange_request {
     struct weiri_exchange *exchange;
     int64_t asked_ns;             /* when it began to wait for its turn, on the clock of leases */
     bool is_settled;              /* an earlier transaction of this call settled */
+    bool has_begun;               /* result: it was its turn */
     struct weiri_burials burials; /* result: in this transaction */
     bool has_more;                /* result: the transaction has changed enough */
     bool is_census_due;           /* result */
@@ -162,10 +163,17 @@ static void run_exchange(struct weiri_store *store, void *arg)
 {
     struct exchange_request *request = arg;
     struct weiri_exchange *exchange = request->exchange;
-    struct weiri_now now = weiri_store_times(store);
+    struct weiri_now now;
     struct weiri_tally tally = {0};
     store->is_fleeting = is_fleeting(request);
     reset(store, request);
+    /* Who only renews leases does not wait until all jobs that were due are ready. */
+    bool is_renewal = store->is_fleeting && exchange->wanted == 0;
+    request->has_begun = weiri_clock_follow(store, exchange->wanted > 0, &now) || is_renewal;
+    request->has_more = !request->has_begun;
+    if (request->has_more) {
+        return;
+    }
     weiri_sql_fail(&store->writer,
                    request->missing != 0 && !store->has_repaired ? SQLITE_CORRUPT : SQLITE_OK);
     store->burials = exchange->buried == NULL ? NULL : &request->burials;
@@ -200,7 +208,7 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
             }
             return status;
         }
-        request.is_settled = true;
+        request.is_settled = request.is_settled || request.has_begun;
         if (exchange->buried != NULL) {
             weiri_list_move(&request.burials.list, exchange->buried);
         }

@@ -124,15 +124,17 @@ void weiri_put_run(struct weiri_store *store, void *arg)
 {
     struct weiri_put_request *request = arg;
     weiri_space_check_put(store);
+    request->refusal = WEIR_OK;
+    request->count = request->from;
+    if (!weiri_clock_follow(store, false, &request->now)) {
+        return;
+    }
     request->tube = weiri_tube_add(store, request->put->tube);
     request->tally = (struct weiri_tally){0};
-    request->now = weiri_store_times(store);
     if (request->said_ns == 0) {
         request->said_ns =
             weiri_said_ns(request->put->since_ns, request->now.wall_ns, request->now.lease_ns);
     }
-    request->refusal = WEIR_OK;
-    request->count = request->from;
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
     while (store->writer.code == SQLITE_OK && request->count < request->put->count &&
            !is_cut(request, end)) {

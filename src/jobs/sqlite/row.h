@@ -31,6 +31,10 @@ struct weiri_tally {
 
 /* The time of the store's clocks. */
 struct weiri_now weiri_store_times(const struct weiri_store *store);
+/* The same for a request that looks, or may write a delayed job (clock.c). false: the wall clock
+ * was set back, and some jobs that were due are ready now, but not all: it comes again. */
+WEIR_NODISCARD bool weiri_clock_follow(struct weiri_store *store, bool is_look,
+                                       struct weiri_now *ret_now);
 
 /* Finds the number of a tube; 0 where it never had a job or a schedule. */
 bool weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);

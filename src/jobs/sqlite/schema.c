@@ -26,7 +26,8 @@
  * era, and jobs with ids up to older were there before that. Its store is a random number of the
  * store, with which the jobs that it gives to other stores are told apart; its identity is one that
  * its backups have too, for identities (statements.h); ids that were given are not above its floor,
- * or rows have them. A job is renewed when a put by its key gives it another body or another run. A
+ * or rows have them. The wall clock was ahead of that of the boot and namespace `clock` by so
+ * much (clock.c). A job is renewed when a put by its key gives it another body or another run. A
  * job that waits or runs may have a key, others have none. Columns named next_ are those of a put
  * during the run, the token of which is again. A throttle is a put's, whatever becomes of its job.
  * What a body has beside it is in told (body.h). A job's owner, started, progress (NULL: none
@@ -76,7 +77,7 @@ static const struct {
     {"meta",
      "CREATE TABLE meta(id INTEGER PRIMARY KEY, boot TEXT NOT NULL, store INTEGER NOT NULL, "
      "identity TEXT NOT NULL, floor INTEGER NOT NULL, era INTEGER NOT NULL, "
-     "older INTEGER NOT NULL) STRICT"},
+     "older INTEGER NOT NULL, clock" ZERO ", ahead" ZERO ") STRICT"},
     {"attempts",
      "CREATE TABLE attempts(job INTEGER NOT NULL, slot INTEGER NOT NULL, number INTEGER NOT NULL, "
      "outcome INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, "
@@ -155,7 +156,7 @@ static void build(struct weiri_connection *connection)
     }
     (void)snprintf(pragmas, sizeof(pragmas),
                    "INSERT INTO meta VALUES(1, '', random() & 0x7fffffffffffffff, "
-                   "lower(hex(randomblob(8))), 0, 0, 0); "
+                   "lower(hex(randomblob(8))), 0, 0, 0, 0, 0); "
                    "PRAGMA application_id = %d; PRAGMA user_version = %d",
                    WEIRI_SCHEMA_APPLICATION,
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));

@@ -12,7 +12,7 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 22 /* the only one; it rises with each change of the tables */
+#define WEIRI_SCHEMA_VERSION 23 /* the only one; it rises with each change of the tables */
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23

@@ -195,6 +195,9 @@ TEST(plan_of_delayed, "delayed jobs are found priority by priority, the first on
                                 "AND priority=? AND run_at>?)\n";
     expect_levels(WEIRI_SQL_FIRST_DELAYED, after);
     expect_levels(WEIRI_SQL_PEEK_DELAYED, after);
+    expect_levels(WEIRI_SQL_MAKE_READY,
+                  "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? AND "
+                  "priority=? AND run_at>? AND run_at<?)\n");
     expect_levels(WEIRI_SQL_PEEK_READY,
                   "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND state=? AND "
                   "priority=? AND run_at<?)\n");
@@ -373,6 +376,7 @@ TEST(writers, "a new job is written by one statement; one that a decision is abo
                 {WEIRI_SQL_RENEW_BODY, "checksum = ?2, body"},
                 {WEIRI_SQL_REFILE, "tube = ?2"},
                 {WEIRI_SQL_END_LEASES, "lease = 0"},
+                {WEIRI_SQL_MAKE_READY, "state = iif(lost > 1, 9, 2)"},
                 {WEIRI_SQL_END_JOB, "state = iif(?4, 5, 6)"},
                 {WEIRI_SQL_END_KEPT, "state = 6"},
                 {WEIRI_SQL_END_PASSED, "state = 6"}};

@@ -173,6 +173,15 @@ enum weiri_column {
       "boot = iif(?1 = 'unknown', boot, ?1), era = max(era + 60000000, ?2), older = "              \
       "excluded.older")                                                                            \
     X(ERA, "SELECT max(era, 0), older FROM meta WHERE id = 1")                                     \
+    /* By how much the wall clock was ahead of that of the boot and namespace ?1. */               \
+    X(CLOCK, "SELECT ahead FROM meta WHERE id = 1 AND clock = ?1")                                 \
+    X(NOTE_CLOCK, "UPDATE meta SET clock = ?1, ahead = ?2 WHERE id = 1")                           \
+    /* Delayed jobs become ready, at most ?3 of those with run times behind ?1, but not ?2. */     \
+    X(MAKE_READY,                                                                                  \
+      "UPDATE jobs SET state = iif(lost > 1, 9, 2) WHERE +state = 1 AND id IN "                    \
+      "(" WEIRI_SQL_LEVELS_OF "id, -1 << 32 FROM tubes UNION ALL SELECT 0" WEIRI_SQL_LEVELS        \
+      ") SELECT jobs.id FROM levels CROSS JOIN jobs ON jobs.id IN (SELECT id" WEIRI_SQL_OF_LEVEL   \
+      "AND run_at > ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3) LIMIT ?3)")                      \
     X(FIND_TUBE, "SELECT id FROM tubes WHERE name = ?1")                                           \
     X(ADD_TUBE, "INSERT INTO tubes(name) VALUES(?1)")                                              \
     X(TUBE_RECORD, "SELECT paused_until, keep, keep_count, late_after, late, group_limit, "        \

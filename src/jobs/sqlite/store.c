@@ -266,6 +266,10 @@ enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
     weiri_list_init(&store->requests);
     weiri_list_init(&store->kept);
     weiri_worker_space(store->space);
+    const char *boot = store->config->clocks.boot_name;
+    const char *time = store->space + strcspn(store->space, " ");
+    store->clock = (int64_t)(weiri_checksum(boot, strlen(boot)) ^
+                             weiri_checksum(time, strlen(time)) * UINT64_C(3));
     store->is_read_only = (store->config->flags & WEIR_BROKER_READ_ONLY) != 0;
     opener = store->owner;
     open_stores++;

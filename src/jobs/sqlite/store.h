@@ -37,6 +37,7 @@ struct weiri_store {
     int64_t era;                  /* the least token of a reservation */
     int64_t older;                /* jobs up to this number were there before the era */
     char space[WEIRI_SPACE_SIZE]; /* the process' namespaces (worker.h) */
+    int64_t clock;                /* a number of the boot and the namespace of its clock */
     bool is_read_only;            /* lock_file and writer do not exist */
     struct weiri_lock_file lock_file;
 
@@ -78,6 +79,7 @@ struct weiri_store {
     int64_t awaited_until_ns;      /* until it is looked for again; a time of leases */
     int64_t put_ns;                /* time after which a put is cut */
     size_t promote_max;            /* jobs made ready, or turned away, in one transaction */
+    int64_t follow_left;           /* jobs that this one may make ready as the clock was set back */
     int wal_pages;                 /* in the WAL after the last commit */
     int checkpoint_at;             /* pages at which the next checkpoint is tried */
     int checkpoint_pages;          /* pages between checkpoints */

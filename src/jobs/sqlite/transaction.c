@@ -164,6 +164,7 @@ static enum weir_status begin(struct transaction *transaction, struct weir_error
         if (code == SQLITE_OK) {
             transaction->is_open = true;
             store->changes_before = -1;     /* SQLite counts no changes of the schema */
+            store->follow_left = INT64_MAX; /* it is one for all */
             weiri_error_clear(ret_error);
             return WEIR_OK;
         }

@@ -20,7 +20,8 @@
 enum {
     CHECKPOINT_PAGES = 4000,
     TRUNCATE_PAGES = 64000,
-    PROMOTE_MAX = 10000
+    PROMOTE_MAX = 10000,
+    FOLLOW_MAX = 1000 /* where that is before others go on */
 };
 #define PUT_NS WEIR_MS(50)
 
@@ -241,6 +242,7 @@ int weiri_write_begin(struct weiri_store *store)
     store->has_new_worker = false;
     store->is_putting = false;
     store->has_trimmed = false;
+    store->follow_left = FOLLOW_MAX;
     store->changes_before = sqlite3_total_changes(store->writer.db);
     return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL);
 }
