@@ -63,7 +63,13 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
     if (status != WEIR_OK || kept.copy == NULL) {
         return status != WEIR_OK ? status : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    status = explain(broker, &kept.copy->job, ret_why, ret_error);
+    int64_t now_ns = broker->ops->now(broker->store);
+    struct weir_job *job = &kept.copy->job;
+    if (job->state == WEIR_JOB_READY && job->run_at_ns > now_ns && /* the clock was set back */
+        weir_broker_can(broker, WEIR_CAN_LIST)) {                  /* not so of a cluster's */
+        job->run_at_ns = now_ns;
+    }
+    status = explain(broker, job, ret_why, ret_error);
     weiri_reservation_free(&broker->config.allocator, kept.copy);
     return status;
 }

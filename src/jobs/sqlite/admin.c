@@ -138,10 +138,7 @@ static enum weir_status kick(struct weiri_store *store, const struct weiri_chang
                              struct weir_error *ret_error)
 {
     struct change_request request = {.change = change};
-    enum weir_status status = WEIR_OK;
-    if (change->count > 0) {
-        status = weiri_commit(store, run_kick, &request, ret_error);
-    }
+    enum weir_status status = weiri_commit(store, run_kick, &request, ret_error);
     if (status == WEIR_OK && change->ret_count != NULL) {
         *change->ret_count = request.kicked;
     }

@@ -33,22 +33,20 @@ bool weiri_clock_follow(struct weiri_store *store, bool is_look, struct weiri_no
     int64_t back_ns = is_noted ? weiri_time_sub(noted, ahead) : 0;
     /* A full disk has no space for what was due: it waits for its time. */
     if (back_ns > STEP_MAX_NS || (back_ns > SLACK_NS && store->is_full)) {
+        store->remark = (struct weiri_remark){.level = WEIR_LOG_WARNING, .after = ""};
         (void)weiri_fail(&store->remark.error, WEIR_EPAST,
                          "the wall clock was set back by %" PRId64
                          " s: delayed jobs wait for their times, also where they were due",
                          back_ns / WEIR_SECONDS(1));
-        store->remark.level = WEIR_LOG_WARNING;
-        store->remark.after = "";
     } else if (back_ns > SLACK_NS) {
         int64_t due_ns = weiri_time_add(ret_now->wall_ns, back_ns - SLACK_NS);
         weiri_sql_run(writer, WEIRI_SQL_MAKE_READY,
                       WEIRI_VALUES(ret_now->wall_ns, due_ns, store->follow_left));
         int64_t count = sqlite3_changes(writer->db);
-        bool is_over = count < store->follow_left;
         store->follow_left -= count;
         /* Any tube may have some. */
         store->channels = count > 0 ? UINT64_MAX >> (64 - WEIRI_CHANNELS) : store->channels;
-        if (!is_over) {
+        if (store->follow_left == 0) {
             return false;
         }
     }

@@ -88,6 +88,14 @@ TEST(due, "what was due before the clock was set back runs, in the order of run 
     int64_t run_at = 0;
     CHECK_STATUS(weir_broker_peek_id(broker, "1", keep_run_at, &run_at, NULL), WEIR_OK);
     CHECK_INT(run_at, ==, JOBS_WALL_START + MINUTE);
+    struct weir_why why;
+    CHECK_STATUS(weir_broker_why(broker, "1", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_WORKER);
+    CHECK_INT(why.start_ns, <=, jobs_clocks_wall(&clocks));
+    CHECK_STATUS(weir_broker_pause(broker, "t", 1, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_why(broker, "1", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_PAUSED);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 0, NULL), WEIR_OK);
     expect_next(broker, "u", other);
     expect_next(broker, "u", 0);
     expect_next(broker, "t", first);

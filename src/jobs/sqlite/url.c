@@ -42,23 +42,22 @@ static enum weir_status check_path(const char *path, size_t length, struct weir_
     const char *ending = weiri_url_reserved_ending(path, length);
     const struct {
         const char *piece; /* NULL: it is not there */
-        bool is_first;
+        size_t offset;
         const char *why;
     } rows[] = {
-        {path[0] == ':' ? ":" : NULL, true,
-         ": a store is a file, not one of SQLite's special names"},
-        {strncmp(path, "//", 2) == 0 ? "//" : NULL, true,
+        {path[0] == ':' ? ":" : NULL, 0, ": a store is a file, not one of SQLite's special names"},
+        {strncmp(path, "//", 2) == 0 ? "//" : NULL, 0,
          ": " EXPECTED ", as in sqlite:/var/lib/jobs.db or sqlite:jobs.db"},
-        {path[length - 1] == '/' ? "/" : NULL, false,
+        {path[length - 1] == '/' ? "/" : NULL, length - 1,
          " ends the name of a folder: expected that of a file"},
-        {ending, false, " is the ending of a file that belongs to a store: expected another name"},
+        {ending, ending == NULL ? 0 : length - strlen(ending),
+         " is the ending of a file that belongs to a store: expected another name"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].piece != NULL) {
-            size_t offset = rows[i].is_first ? 0 : length - strlen(rows[i].piece);
             return weiri_fail(ret_error, WEIR_EINVAL,
                               "\"%s\" at offset %zu of broker URL \"sqlite:%.200s\"%s",
-                              rows[i].piece, SCHEME_SIZE + offset, path, rows[i].why);
+                              rows[i].piece, SCHEME_SIZE + rows[i].offset, path, rows[i].why);
         }
     }
     if (length >= PATH_MAX) {
