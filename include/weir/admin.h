@@ -114,7 +114,7 @@ struct weir_job_filter {
 };
 
 /** Calls back for the jobs that a filter (may be NULL: all) lets through, in the order in which
- * they were put, those of other tubes among them. Reads some at a time, at most 20,000 jobs or 4
+ * they were put, those of other tubes among them. Reads some at a time, at most 10,000 jobs or 4
  * MiB of bodies and a job: each is as it was at one moment, the whole list is not. Between two of
  * these reads it calls the filter's step, also where no job was let through; one that is ended goes
  * on later as a list behind the id that step was given. Jobs that are put meanwhile are not in it.

@@ -38,11 +38,6 @@ struct damages {
     size_t count;
 };
 
-static char *add_damage(struct damages *damages)
-{
-    return damages->texts[damages->count++];
-}
-
 /* --- what is in the file --- */
 
 /* A row that says itself what is wrong. */
@@ -51,7 +46,7 @@ static void check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
 {
     const char *text = weiri_sql_text(reader, statement, 0);
     if (reader->code == SQLITE_OK && text != NULL && strcmp(text, "ok") != 0) {
-        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", text);
+        (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]), "%s", text);
     }
 }
 
@@ -61,8 +56,8 @@ static void check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
     struct weiri_stored_body body;
     weiri_stored_body_read(reader, statement, 1, &body);
     if (reader->code == SQLITE_OK && !body.is_sound) {
-        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "the body of job %lld is %s",
-                       (long long)sqlite3_column_int64(statement, 0),
+        (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]),
+                       "the body of job %lld is %s", (long long)sqlite3_column_int64(statement, 0),
                        body.is_there ? "damaged" : "missing");
     }
 }
@@ -97,7 +92,7 @@ static void check_contents(struct weiri_reading *reading, void *arg)
         }
     }
     if ((reader->code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
-        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s",
+        (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]), "%s",
                        sqlite3_errmsg(reader->db));
         (void)weiri_sql_forget(reader);
     }

@@ -53,7 +53,7 @@ struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
 }
 
 struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t number,
-                                         enum weir_job_state state)
+                                         unsigned states)
 {
     struct weiri_connection *reader = reading->reader;
     struct weiri_reservation *copy = NULL;
@@ -72,7 +72,7 @@ struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t 
     if (job.state == WEIR_JOB_RESERVED) {
         job.owner_life = weiri_worker_life(reading->store, reader, &row, &reading->known);
     }
-    if (state == WEIRI_JOB_GONE || state == job.state) {
+    if ((states >> job.state & 1U) != 0) {
         copy = weiri_job_copy(reading->store, reader, statement, number, &job);
     }
     weiri_sql_leave(statement);

@@ -7,15 +7,14 @@
 #define _GNU_SOURCE /* memmem */
 #include <string.h>
 
-#include "base/time.h"
 #include "jobs/sqlite/read.h"
 
-/* What one transaction goes through: jobs, bytes of bodies, of which the last job may have more,
- * and numbers. */
+/* What one transaction goes through: jobs that are told, bytes of bodies, of which the last job may
+ * have more, and rows, or as many jobs of few. */
 enum {
     PAGE_JOBS = 64,
     PAGE_BYTES = 4 << 20,
-    PAGE_NUMBERS = 20000
+    PAGE_ROWS = 10000
 };
 
 struct page {
@@ -24,13 +23,13 @@ struct page {
     unsigned states; /* a bit for each that is let through */
     int64_t after;   /* behind this number */
     int64_t until;   /* up to this one, for now */
-    int64_t last;    /* the last number at the first page; -1: not known yet */
+    int64_t last;    /* the last number given at the first page; -1: not known yet */
+    bool is_of_few;  /* the tube has few jobs in the stored states: their indexes are read */
 
     struct weiri_list jobs; /* of struct weiri_reservation, which are not reserved */
     size_t count;
     size_t bytes; /* of all bodies that were read */
     bool is_full;
-    bool is_over; /* this page is the last */
 };
 
 static unsigned bits_of(enum weir_job_state state)
@@ -40,25 +39,18 @@ static unsigned bits_of(enum weir_job_state state)
                                         : 1U << state;
 }
 
-static bool has_text(const struct weir_job_filter *filter, const struct weir_job *job)
+/* Whether a row of the page has the text in its body or its reason. */
+static bool has_text(struct weiri_connection *reader, sqlite3_stmt *statement, struct page *page)
 {
-    return filter->text_size == 0 ||
-           memmem(job->body, job->body_size, filter->text, filter->text_size) != NULL ||
-           memmem(job->reason, strlen(job->reason), filter->text, filter->text_size) != NULL;
-}
-
-/* Takes a copy into the page, or frees it where the filter does not let it through. */
-static void keep(struct page *page, struct weiri_reservation *job)
-{
-    page->after = job->number;
-    page->bytes += job->job.body_size;
-    if ((page->states >> job->job.state & 1U) != 0 && has_text(page->filter, &job->job)) {
-        weiri_list_insert_before(&page->jobs, &job->link);
-        page->count++;
-    } else {
-        weiri_reservation_free(&page->store->config->allocator, job);
+    const struct weir_job_filter *filter = page->filter;
+    bool has = filter->text_size == 0;
+    for (int i = 1; i <= 2 && !has; i++) {
+        struct weiri_value value = weiri_sql_blob(reader, statement, i);
+        page->bytes += value.size;
+        has = value.size > 0 &&
+              memmem(value.bytes, value.size, filter->text, filter->text_size) != NULL;
     }
-    page->is_full = page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
+    return has;
 }
 
 /* Reads from the job behind page->after up to page->until, which is at most the last one then. */
@@ -67,31 +59,45 @@ static void read_page(struct weiri_reading *reading, void *arg)
     struct page *page = arg;
     const struct weir_job_filter *filter = page->filter;
     struct weiri_connection *reader = reading->reader;
-    int64_t tube = 0; /* all */
-    bool is_known = filter->tube == NULL || weiri_tube_find(reader, filter->tube, &tube);
-    if (page->last < 0) {
-        weiri_sql_find(reader, WEIRI_SQL_LAST_ROW, NULL, &page->last);
+    int64_t tube = 0;
+    if (filter->tube != NULL) { /* one that is not known has the number 0, as no job has */
+        weiri_tube_find(reader, filter->tube, &tube);
     }
-    page->until = page->until < page->last && is_known ? page->until : page->last;
-    if (!is_known) {
-        return;
-    }
+    int64_t tube_max = filter->tube != NULL ? tube : INT64_MAX;
     /* One that is due, and so is ready, may be stored as delayed still, or as a suspect. */
     unsigned is_ready = page->states >> WEIR_JOB_READY & 1U;
     unsigned stored = page->states | is_ready << WEIR_JOB_DELAYED | is_ready << WEIRI_READY_SUSPECT;
-    bool is_buried = tube != 0 && filter->state == WEIR_JOB_BURIED;
+    if (page->last < 0) {
+        int64_t count;
+        weiri_sql_find(reader, WEIRI_SQL_LAST_PUT, NULL, &page->last);
+        weiri_sql_find(reader, WEIRI_SQL_COUNT_FEW,
+                       WEIRI_VALUES(tube, tube_max, stored, PAGE_ROWS + 1), &count);
+        page->is_of_few = count <= PAGE_ROWS;
+    }
+    if (page->after >= page->until) {
+        bool is_last =
+            page->is_of_few || !weiri_sql_find(reader, WEIRI_SQL_END_OF_ROWS,
+                                               WEIRI_VALUES(page->after, PAGE_ROWS), &page->until);
+        page->until = is_last || page->until > page->last ? page->last : page->until;
+    }
     int64_t before_ns = filter->created_before_ns != 0 ? filter->created_before_ns : INT64_MAX;
     sqlite3_stmt *statement;
-    bool is = weiri_sql_first(
-        reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
-        WEIRI_VALUES(page->after, page->until, tube, stored, filter->attempts_min, before_ns),
-        &statement);
+    bool is =
+        weiri_sql_first(reader, page->is_of_few ? WEIRI_SQL_PAGE_OF_FEW : WEIRI_SQL_PAGE,
+                        WEIRI_VALUES(tube, tube_max, stored, INT64_MAX, page->after, page->until,
+                                     filter->attempts_min, before_ns, filter->text_size != 0),
+                        &statement);
     for (; is; is = !page->is_full && weiri_sql_next(reader, statement)) {
-        struct weiri_reservation *copy =
-            weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE);
+        page->after = sqlite3_column_int64(statement, 0);
+        struct weiri_reservation *copy = has_text(reader, statement, page)
+                                             ? weiri_copy_job(reading, page->after, page->states)
+                                             : NULL;
         if (copy != NULL) {
-            keep(page, copy);
+            weiri_list_insert_before(&page->jobs, &copy->link);
+            page->count++;
+            page->bytes += copy->job.body_size;
         }
+        page->is_full = page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
     }
     weiri_sql_leave(statement);
 }
@@ -114,10 +120,8 @@ enum weir_status weiri_store_scan(void *arg, const struct weiri_listing *listing
         weiri_reservations_free(memory, &page.jobs);
         page.count = page.bytes = 0;
         page.is_full = false;
-        page.until = weiri_time_add(page.after, PAGE_NUMBERS);
         status = weiri_read(page.store, read_page, &page, ret_error);
         page.after = page.is_full ? page.after : page.until;
-        page.is_over = page.after >= page.last;
         struct weiri_list *next = page.jobs.next;
         while (status == WEIR_OK && next != &page.jobs && !is_over) {
             const struct weiri_reservation *job =
@@ -125,12 +129,13 @@ enum weir_status weiri_store_scan(void *arg, const struct weiri_listing *listing
             next = next->next; /* fn may take it */
             is_over = listing->fn(&job->job, listing->arg) != 0;
         }
-        if (status == WEIR_OK && !is_over && !page.is_over && filter->step != NULL) {
+        is_over = is_over || page.after >= page.last;
+        if (status == WEIR_OK && !is_over && filter->step != NULL) {
             struct weir_job_id id;
             weiri_number_format(page.after, &id);
             is_over = filter->step(id.text, listing->arg) != 0;
         }
-    } while (status == WEIR_OK && !is_over && !page.is_over);
+    } while (status == WEIR_OK && !is_over);
     weiri_reservations_free(memory, &page.jobs);
     return status;
 }

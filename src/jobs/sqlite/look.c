@@ -92,17 +92,18 @@ struct peek {
 static void copy_one(struct weiri_reading *reading, void *arg)
 {
     struct peek *peek = arg;
-    peek->copy = weiri_copy_job(reading, peek->number, peek->listing->filter.state);
+    enum weir_job_state state = peek->listing->filter.state;
+    peek->copy = weiri_copy_job(reading, peek->number, state == 0 ? ~0U : 1U << state);
 }
 
-static enum weir_status tell_one(struct weiri_reading *reading, struct peek *peek,
+static enum weir_status tell_one(struct weiri_store *store, struct peek *peek,
                                  struct weir_error *ret_error)
 {
     peek->copy = NULL; /* also where no transaction can be begun */
-    enum weir_status status = weiri_reading_run(reading, copy_one, peek, ret_error);
+    enum weir_status status = weiri_read(store, copy_one, peek, ret_error);
     peek->is_told = status == WEIR_OK && peek->copy != NULL;
     peek->is_over = peek->is_told && peek->listing->fn(&peek->copy->job, peek->listing->arg) != 0;
-    weiri_reservation_free(&reading->store->config->allocator, peek->copy);
+    weiri_reservation_free(&store->config->allocator, peek->copy);
     return status;
 }
 
@@ -166,41 +167,30 @@ static void list_first(struct weiri_reading *reading, void *arg)
     }
 }
 
-static enum weir_status tell_first(struct weiri_reading *reading, struct peek *peek,
+static enum weir_status tell_first(struct weiri_store *store, struct peek *peek,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_reading_run(reading, list_first, peek, ret_error);
+    enum weir_status status = weiri_read(store, list_first, peek, ret_error);
     const int64_t *numbers = peek->numbers.items;
     for (size_t i = 0; i < peek->numbers.count && status == WEIR_OK && !peek->is_over; i++) {
         peek->number = numbers[i];
-        status = tell_one(reading, peek, ret_error);
+        status = tell_one(store, peek, ret_error);
     }
-    weiri_array_free(&peek->numbers, &reading->store->config->allocator);
+    weiri_array_free(&peek->numbers, &store->config->allocator);
     return status;
 }
 
-enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing,
+enum weir_status weiri_store_list(void *store, const struct weiri_listing *listing,
                                   struct weir_error *ret_error)
 {
-    struct weiri_store *store = arg;
-    struct weiri_reading reading;
     struct peek peek = {.listing = listing, .numbers = {.item_size = sizeof(int64_t)}};
-    if (listing->id == NULL && !listing->is_peek) {
-        return weiri_store_scan(store, listing, ret_error);
+    if (listing->id == NULL) {
+        return listing->is_peek ? tell_first(store, &peek, ret_error)
+                                : weiri_store_scan(store, listing, ret_error);
     }
-    enum weir_status status =
-        listing->id == NULL ? WEIR_OK
-                            : weiri_number_parse("job id", listing->id, &peek.number, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_reading_open(store, &reading, ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = listing->id == NULL ? tell_first(&reading, &peek, ret_error)
-                                 : tell_one(&reading, &peek, ret_error);
-    weiri_reading_close(&reading);
-    return status == WEIR_OK && listing->id != NULL && !peek.is_told
+    enum weir_status status = weiri_number_parse("job id", listing->id, &peek.number, ret_error);
+    status = status == WEIR_OK ? tell_one(store, &peek, ret_error) : status;
+    return status == WEIR_OK && !peek.is_told
                ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", listing->id)
                : status;
 }

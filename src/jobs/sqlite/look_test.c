@@ -176,6 +176,86 @@ TEST(few_buried, "a list of the buried jobs of a tube does not walk the others")
     weir_broker_close(broker);
 }
 
+TEST(few,
+     "a list of a state or a tube with few jobs does not walk the others, a search copies none "
+     "without the text")
+{
+    enum {
+        JOBS = 12000 /* more than are few */
+    };
+    static struct weir_body bodies[JOBS];
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    const struct weir_job_filter filters[] = {
+        {.state = WEIR_JOB_DELAYED}, {.tube = "u"}, {.tube = "u", .state = WEIR_JOB_READY}};
+    const struct weir_put_options later = {.delay_ns = WEIR_SECONDS(1)};
+    const struct weir_body found = {"a needle", 8, NULL};
+    int count = 0;
+    for (int i = 0; i < JOBS; i += 4000) {
+        CHECK_STATUS(weir_broker_put(broker, "t", bodies, 4000, NULL, NULL, NULL), WEIR_OK);
+    }
+    const struct weir_job_filter text = {.text = "needle", .text_size = 6};
+    CHECK_STATUS(weir_broker_list(broker, &text, count_job, &count, NULL), WEIR_OK);
+    struct weiri_store *store = broker->store;
+    CHECK(store->idle_reader->statements[WEIRI_SQL_PEEK] == NULL);
+    int before = count_steps(broker);
+    (void)jobs_put(broker, "t", "x", &later);
+    (void)jobs_put(broker, "u", "x", NULL);
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        CHECK_STATUS(weir_broker_list(broker, &filters[i], count_job, &count, NULL), WEIR_OK);
+    }
+    CHECK_INT(count, ==, 3);
+    CHECK_INT(count_steps(broker) - before, <, JOBS / 2);
+    CHECK_STATUS(weir_broker_put(broker, "t", &found, 1, NULL, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_list(broker, &text, count_job, &count, NULL), WEIR_OK);
+    CHECK_INT(count, ==, 4);
+    weir_broker_close(broker);
+}
+
+struct steps {
+    int jobs;
+    int count;
+};
+
+static int count_one(const struct weir_job *job, void *arg)
+{
+    struct steps *steps = arg;
+    (void)job;
+    steps->jobs++;
+    return 0;
+}
+
+static int count_step(const char *after, void *arg)
+{
+    struct steps *steps = arg;
+    (void)after;
+    steps->count++;
+    return 0;
+}
+
+TEST(given, "a list reads rows, however many ids were given between them")
+{
+    enum {
+        JOBS = 12000,
+        READS = JOBS / 64 + 3
+    };
+    static struct weir_body bodies[JOBS / 3];
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    const struct weir_job_filter filter = {.step = count_step};
+    struct steps steps = {0};
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(weir_broker_put(broker, "t", bodies, JOBS / 3, NULL, NULL, NULL), WEIR_OK);
+    }
+    CHECK_INT(sqlite3_exec(store->writer.db,
+                           "UPDATE jobs SET id = 1000000000 * (id - 11990) WHERE id > 11990", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    CHECK_STATUS(weir_broker_list(broker, &filter, count_one, &steps, NULL), WEIR_OK);
+    CHECK_INT(steps.jobs, ==, JOBS);
+    CHECK_INT(steps.count, <, READS);
+    weir_broker_close(broker);
+}
+
 TEST(uncounted, "who asks only whether a tube is there, or paused, counts none of its jobs")
 {
     enum {

@@ -65,9 +65,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_PAUSE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RESUME_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
-        {WEIRI_SQL_PAGE_BURIED,
-         "SEARCH jobs USING INDEX jobs_buried (tube=? AND state=? AND rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_END_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PEEK_ENDED, "SEARCH jobs USING COVERING INDEX jobs_ended (tube=? AND state=?)"},
@@ -209,6 +206,28 @@ TEST(plan_of_bodies, "jobs are checked in the order of their ids, each with its 
         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>?)",
         "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"};
     expect_steps(WEIRI_SQL_NEXT_JOBS, steps, 2);
+}
+
+TEST(plan_of_lists, "jobs are listed in the order of their rows, or where they are few by the "
+                    "indexes of their states, of which only ids are sorted")
+{
+    static const char *const steps[] = {
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+        "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"};
+    static const char *const states[] = {"delayed", "ready", "suspects", "reserved",
+                                         "buried",  "ended", "stubs"};
+    char few[8192] = "";
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    expect_steps(WEIRI_SQL_PAGE, steps, 2);
+    (void)plan_of(broker->store, WEIRI_SQL_PAGE_OF_FEW, few);
+    CHECK(strstr(few, "USE TEMP B-TREE FOR ORDER BY\nSCAN few\n") != NULL);
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        char step[128];
+        (void)snprintf(step, sizeof(step),
+                       "SEARCH jobs USING COVERING INDEX jobs_%s (tube>? AND tube<?)", states[i]);
+        CHECK(strstr(few, step) != NULL);
+    }
+    weir_broker_close(broker);
 }
 
 TEST(plan_of_ended, "ended jobs are counted in their index, without their rows, up to the one "

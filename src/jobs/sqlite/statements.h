@@ -140,6 +140,17 @@ enum weiri_column {
     "(SELECT lease, id FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = " tube_is        \
     " ORDER BY lease DESC, id DESC LIMIT 1 OFFSET iif(" number ", " number ", " WEIRI_SQL_SHARE    \
     "))"
+/* The jobs of the tubes ?1 to ?2 in the stored states of the bits ?3, no more than ?4. */
+#define WEIRI_SQL_IF_ASKED(name, state)                                                            \
+    "SELECT id" WEIRI_SQL_OF_STATE(name, state) " AND ?3 >> " #state " & 1 "                       \
+                                                "AND tube >= ?1 AND tube <= ?2 UNION ALL "
+#define WEIRI_SQL_FEW WEIRI_SQL_STATES(WEIRI_SQL_IF_ASKED) "SELECT 0 WHERE 0 LIMIT ?4"
+/* What a list reads of them. */
+#define WEIRI_SQL_SOUGHT                                                                           \
+    "SELECT jobs.id, iif(?9, reason, NULL), iif(?9, coalesce(jobs.body, bodies.body), NULL) FROM "
+#define WEIRI_SQL_IS_SOUGHT                                                                        \
+    WEIRI_SQL_APART "WHERE ?3 >> state & 1 AND tube >= ?1 AND tube <= ?2 AND attempts >= ?7 "      \
+                    "AND created < ?8"
 #define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -299,15 +310,15 @@ enum weiri_column {
                    "ORDER BY id LIMIT ?3")                                                         \
     X(STORE, "SELECT store FROM meta WHERE id = 1")                                                \
     X(LAST_PUT, "SELECT " WEIRI_SQL_LAST_ID)                                                       \
-    X(LAST_ROW, "SELECT max(id) FROM jobs")                                                        \
     X(NEWEST, "SELECT created FROM jobs ORDER BY id DESC LIMIT 1")                                 \
-    X(PAGE,                                                                                        \
-      "SELECT id FROM jobs NOT INDEXED WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "      \
-      "AND (?4 >> state) & 1 AND attempts >= ?5 AND created < ?6 ORDER BY id")                     \
-    /* The same of one tube's buried jobs, which alone have an index in this order. */             \
-    X(PAGE_BURIED,                                                                                 \
-      "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?3 AND id > ?1 "      \
-      "AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id")                              \
+    /* Jobs in the order of their ids: of all rows, or of the few that there are, whose ids alone  \
+     * are sorted, which a LIMIT alone makes sure of. ?9: whether the texts are asked for. */      \
+    X(PAGE, WEIRI_SQL_SOUGHT "jobs NOT INDEXED" WEIRI_SQL_IS_SOUGHT                                \
+                             " AND jobs.id > ?5 AND jobs.id <= ?6 ORDER BY jobs.id")               \
+    X(PAGE_OF_FEW, "WITH few(number) AS MATERIALIZED (SELECT id FROM (" WEIRI_SQL_FEW              \
+                   ") WHERE id > ?5 AND id <= ?6 ORDER BY id LIMIT ?4) " WEIRI_SQL_SOUGHT          \
+                   "few CROSS JOIN jobs NOT INDEXED ON jobs.id = number" WEIRI_SQL_IS_SOUGHT)      \
+    X(COUNT_FEW, "SELECT count(*) FROM (" WEIRI_SQL_FEW ")")                                       \
     /* The job of the put_id ?2, negative where its body is not the one with checksum ?4; no row:  \
      * none. A job that a put renewed during its run has not the body of its own put any more. The \
      * put_id of a job that was moved away from here, and back (?5), is the identity that it has   \
