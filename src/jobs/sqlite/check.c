@@ -17,7 +17,8 @@
 #include "jobs/sqlite/repair.h"
 
 enum {
-    DAMAGES_MAX = 10, /* that are told of, of each kind */
+    DAMAGES_MAX = 10,        /* that are told of, of the file and of jobs */
+    STRETCH_BYTES = 4 << 20, /* of rows and bodies that are checked in one transaction */
     LOCK_WAIT_MS = 10
 };
 
@@ -31,66 +32,65 @@ static const char repair[] =
     "`weir repair`; where that fails restore a backup, or end all processes that use the store, "
     "then `sqlite3 FILE .dump` as weir-repair(1) says";
 
-/* What a transaction finds; it is told after its end. */
+/* What transactions find; it is told between them. */
 struct damages {
-    size_t which; /* statement of contents */
+    const char *sql;      /* file_sql or jobs_sql */
+    bool is_file_damaged; /* only the states are looked at: all else would be told of twice */
+    bool is_over;         /* there are no more jobs */
+    int64_t after;        /* the last job that was checked */
     char texts[DAMAGES_MAX][200];
     size_t count;
 };
 
 /* --- what is in the file --- */
 
-/* A row that says itself what is wrong. */
-static void check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
-                       struct damages *damages)
-{
-    const char *text = weiri_sql_text(reader, statement, 0);
-    if (reader->code == SQLITE_OK && text != NULL && strcmp(text, "ok") != 0) {
-        (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]), "%s", text);
-    }
-}
+/* A job, its body, and what is wrong with its row, or with the file. */
+static const char file_sql[] =
+    "SELECT 0, NULL, NULL, NULL, nullif(integrity_check, 'ok') FROM pragma_integrity_check(10)";
+static const char jobs_sql[] =
+    "SELECT jobs.id" WEIRI_SQL_BODY ", iif(" WEIRI_STATE_UNKNOWN
+    ", printf('job %d: ', jobs.id) || " WEIRI_STATE_TEXT
+    ", NULL) FROM jobs NOT INDEXED" WEIRI_SQL_APART "WHERE jobs.id > ?1 AND (" WEIRI_SQL_IS_JOB
+    " OR " WEIRI_STATE_UNKNOWN ") ORDER BY jobs.id";
 
-static void check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
-                       struct damages *damages)
+static void check_row(struct weiri_connection *reader, sqlite3_stmt *statement,
+                      struct damages *damages, size_t *bytes)
 {
+    const char *text = weiri_sql_text(reader, statement, 4);
     struct weiri_stored_body body;
     weiri_stored_body_read(reader, statement, 1, &body);
-    if (reader->code == SQLITE_OK && !body.is_sound) {
+    damages->after = sqlite3_column_int64(statement, 0);
+    *bytes += sizeof(struct weiri_job_row) + body.size;
+    if (reader->code == SQLITE_OK && text != NULL) {
+        (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]), "%s", text);
+    } else if (reader->code == SQLITE_OK && !body.is_sound && !damages->is_file_damaged) {
         (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]),
-                       "the body of job %lld is %s", (long long)sqlite3_column_int64(statement, 0),
+                       "the body of job %lld is %s", (long long)damages->after,
                        body.is_there ? "damaged" : "missing");
     }
 }
 
-/* None of them keeps a row in memory. */
-static const struct {
-    const char *sql;
-    void (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
-} contents[] = {
-    {"PRAGMA integrity_check(10)", check_text},
-    {"SELECT printf('job %d: ', id) || " WEIRI_STATE_TEXT
-     " FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN,
-     check_text},
-    {"SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs NOT INDEXED" WEIRI_SQL_APART
-     "WHERE " WEIRI_SQL_IS_JOB,
-     check_body},
-};
-
-/* Runs one of them; damage in the file ends it, and is told of like its rows. */
+/* Checks the file, or some jobs; damage in the file ends it, and is told of like that of rows. */
 static void check_contents(struct weiri_reading *reading, void *arg)
 {
     struct damages *damages = arg;
     struct weiri_connection *reader = reading->reader;
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(reader->db, contents[damages->which].sql, -1, &statement, NULL);
+    size_t bytes = 0;
+    int64_t before = damages->after;
+    int code = sqlite3_prepare_v2(reader->db, damages->sql, -1, &statement, NULL);
     weiri_sql_fail(reader, code);
-    while (reader->code == SQLITE_OK && code != SQLITE_DONE && damages->count < DAMAGES_MAX) {
+    (void)sqlite3_bind_int64(statement, 1, damages->after); /* a file has no parameter */
+    while (bytes < STRETCH_BYTES && reader->code == SQLITE_OK && code != SQLITE_DONE &&
+           damages->count < DAMAGES_MAX) {
         code = sqlite3_step(statement);
         weiri_sql_fail(reader, code);
         if (code == SQLITE_ROW) {
-            contents[damages->which].row(reader, statement, damages);
+            check_row(reader, statement, damages, &bytes);
         }
     }
+    damages->is_over = code != SQLITE_ROW || damages->count == DAMAGES_MAX ||
+                       damages->after <= before; /* the file is damaged */
     if ((reader->code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
         (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]), "%s",
                        sqlite3_errmsg(reader->db));
@@ -107,23 +107,23 @@ static void find_newest(struct weiri_reading *reading, void *ret_created_ns)
     }
 }
 
-/* Each statement in a transaction of its own, so that the log can be restarted in between. */
+/* Each stretch in a transaction of its own, so that the log can be restarted in between. */
 static enum weir_status check_file(struct weiri_reading *reading, struct weiri_check *check,
                                    struct weir_error *ret_error)
 {
     const char *path = reading->store->path;
+    struct damages damages = {.sql = file_sql};
     enum weir_status status = WEIR_OK;
-    bool is_sound = true;
-    /* Behind damage only the states are looked at: all else would be told of twice. */
-    for (size_t i = 0; status == WEIR_OK && i < 3 && (is_sound || i == 1) && !check->is_over; i++) {
-        struct damages damages = {.which = i};
+    for (size_t told = 0; status == WEIR_OK && !damages.is_over && !check->is_over;) {
         status = weiri_reading_run(reading, check_contents, &damages, ret_error);
-        is_sound = is_sound && damages.count == 0;
-        for (size_t n = 0; n < damages.count; n++) {
-            if (!weiri_find(check, "integrity", WEIR_FINDING_PROBLEM, path, repair, "%s",
-                            damages.texts[n])) {
-                break;
-            }
+        while (told < damages.count && weiri_find(check, "integrity", WEIR_FINDING_PROBLEM, path,
+                                                  repair, "%s", damages.texts[told])) {
+            told++;
+        }
+        if (damages.sql == file_sql) {
+            damages = (struct damages){
+                .sql = jobs_sql, .is_file_damaged = damages.count > 0, .after = INT64_MIN};
+            told = 0;
         }
     }
     int64_t created_ns = 0;

@@ -221,6 +221,34 @@ static sqlite3_int64 memory_of_check(size_t count)
     return most;
 }
 
+TEST(stretches, "jobs are checked in transactions of a bounded number of jobs, or bytes")
+{
+    enum {
+        JOBS = 25000,
+        LARGE = 5
+    };
+    static struct weir_body bodies[JOBS];
+    static const char bytes[3 << 20];
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct found found = {.count = 0};
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, JOBS, NULL, NULL, NULL), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 0, JOBS, 0, 0);
+    struct weiri_store *store = broker->store;
+    for (int i = 0; i < LARGE; i++) {
+        bodies[i] = (struct weir_body){bytes, sizeof(bytes), NULL};
+    }
+    for (int large = 0; large <= LARGE; large += LARGE) {
+        sqlite3_stmt *begin = store->idle_reader->statements[WEIRI_SQL_BEGIN_READ];
+        (void)sqlite3_stmt_status(begin, SQLITE_STMTSTATUS_RUN, 1);
+        CHECK_STATUS(weir_broker_check(broker, keep, &found, NULL), WEIR_OK);
+        /* The file, stretches of rows, and of two large bodies each, none, and the newest. */
+        CHECK_INT(sqlite3_stmt_status(begin, SQLITE_STMTSTATUS_RUN, 0), >=, large == 0 ? 4 : 6);
+        CHECK_STATUS(weir_broker_put(broker, "t", bodies, LARGE, NULL, NULL, NULL), WEIR_OK);
+    }
+    CHECK_INT(found.count, ==, 0);
+    weir_broker_close(broker);
+}
+
 TEST(memory, "the check of many jobs takes no more memory than that of few")
 {
     sqlite3_int64 few = memory_of_check(1000);
