@@ -70,11 +70,6 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     return weiri_write_end(store, is_lasting, ret_error);
 }
 
-static bool has_several(const struct weiri_list *requests)
-{
-    return requests->next->next != requests;
-}
-
 /* Runs a request again on a full disk. After a checkpoint the log is written from its start, where
  * it has space already. If that is not enough, a request that puts nothing may use the reserve, and
  * what the log has, into which the file may have to grow. */
@@ -125,41 +120,29 @@ static enum weir_status transact_when_damaged(struct weiri_store *store, struct 
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
                       struct weiri_list *concluded)
 {
+    bool is_alone = batch->next->next == batch;
     struct weir_error error = {0};
-    enum weir_status status = transact(store, batch, &error);
-    if (status == WEIR_ENOSPACE && !has_several(batch)) {
+    enum weir_status status = weiri_write_has_failed(store) ? weiri_write_refuse(store, &error)
+                                                            : transact(store, batch, &error);
+    if (status == WEIR_ENOSPACE && is_alone) {
         status = transact_when_full(store, batch, &error);
     }
-    if (status == WEIR_ECORRUPT && !has_several(batch)) {
+    if (status == WEIR_ECORRUPT && is_alone) {
         status = transact_when_damaged(store, batch, &error);
     }
-    if (status != WEIR_OK && has_several(batch) && !weiri_write_has_failed(store)) {
+    if (status != WEIR_OK && !is_alone && !weiri_write_has_failed(store)) {
         while (!weiri_list_is_empty(batch)) {
             struct weiri_list alone;
             weiri_list_init(&alone);
             struct weiri_list *first = batch->next;
             weiri_list_remove(first);
             weiri_list_insert_before(&alone, first);
-            if (weiri_write_has_failed(store)) {
-                conclude(&alone, weiri_write_refuse(store, &error), &error);
-                weiri_list_move(&alone, concluded);
-            } else {
-                run_batch(store, &alone, concluded);
-            }
+            run_batch(store, &alone, concluded);
         }
         return;
     }
     conclude(batch, status, &error);
     weiri_list_move(batch, concluded);
-}
-
-/* Flushes after the lock was released, so that other processes commit meanwhile, and their flushes
- * and this one become one of the disk. A commit that another one overtook is covered by this flush
- * as well; if a checkpoint has restarted the log, it has flushed it before. */
-static void flush(struct weiri_store *store, struct weiri_list *concluded)
-{
-    struct weir_error error;
-    conclude(concluded, weiri_write_flush(store, &error), &error);
 }
 
 /* Runs a batch under the store's lock. */
@@ -188,8 +171,12 @@ static void lead(struct weiri_store *store, struct weiri_list *batch,
     store->must_flush = false;
     store->remark.after = NULL;
     run_locked(store, batch, &concluded);
+    /* After the lock was released, so that other processes commit meanwhile, and their flushes and
+     * this one become one of the disk. A commit that another one overtook is covered by this flush
+     * as well; if a checkpoint has restarted the log, it has flushed it before. */
     if (store->must_flush) {
-        flush(store, &concluded);
+        struct weir_error error;
+        conclude(&concluded, weiri_write_flush(store, &error), &error);
     }
     *ret_remark = store->remark;
     answer(store, &concluded);
@@ -204,11 +191,6 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
     weiri_list_insert_before(&store->requests, &request.link);
     while (!request.is_answered && store->is_led) {
         weiri_cond_wait(&store->answered);
-    }
-    if (!request.is_answered && store->has_failed) {
-        weiri_list_remove(&request.link);
-        weiri_mutex_unlock(&store->mutex);
-        return weiri_write_refuse(store, ret_error);
     }
     if (request.is_answered) {
         weiri_mutex_unlock(&store->mutex);

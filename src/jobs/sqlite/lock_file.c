@@ -312,13 +312,12 @@ int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns)
         }
         bool is_at_path = weiri_file_is_at(file->fd, file->path);
         error = is_at_path ? restore_size(file) : replace(file);
+        error = error == 0 && is_at_path ? weiri_lock_share(file->fd) : error;
         if (error == 0 && is_at_path) {
-            error = weiri_lock_share(file->fd);
+            return 0;
         }
+        weiri_lock_file_unlock(file);
         if (error != 0) {
-            weiri_lock_file_unlock(file);
-        }
-        if (error != 0 || is_at_path) {
             return error;
         }
     }

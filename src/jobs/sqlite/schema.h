@@ -14,7 +14,8 @@
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
 #define WEIRI_SCHEMA_VERSION 23 /* the only one; it rises with each change of the tables */
 #define WEIRI_PAGE_SIZE 4096
-#define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
+#define WEIRI_FRAME_SIZE (24 + WEIRI_PAGE_SIZE) /* of a page in the log, and its header */
+#define WEIRI_HEADER_SIZE 100                   /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23
 
 /* The bytes of a new, empty store, which is of no boot. To be freed by sqlite3_free(). */

@@ -6,6 +6,8 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
+#define LOG_STEP (31 * WEIRI_FRAME_SIZE) /* the most that SQLite writes at once: 128 KiB */
+
 bool weiri_space_has_reserve(struct weiri_store *store)
 {
     /* Any other failure says that the file system has no such blocks. */
@@ -19,8 +21,25 @@ void weiri_space_check_put(struct weiri_store *store)
     weiri_sql_fail(&store->writer, weiri_space_has_reserve(store) ? SQLITE_OK : SQLITE_FULL);
 }
 
+/* A flush of a file that has grown writes also where its blocks are, and takes about twice as long.
+ * So a log of some size grows by zeros for many commits, under the lock of SQLite's that a commit
+ * has. A frame of zeros is the end of the log. Where this fails, the commit finds it. */
+static void extend_log(struct weiri_store *store)
+{
+    static unsigned char zeros[LOG_STEP];
+    sqlite3_file *log = NULL;
+    sqlite3_int64 size = 0;
+    sqlite3_int64 used = (sqlite3_int64)store->wal_pages * WEIRI_FRAME_SIZE;
+    (void)sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (used > LOG_STEP && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
+        size < used + LOG_STEP / 2) {
+        (void)log->pMethods->xWrite(log, zeros, LOG_STEP, size);
+    }
+}
+
 void weiri_space_claim(struct weiri_store *store)
 {
+    extend_log(store);
     struct weiri_connection *writer = &store->writer;
     int64_t pages = 0;
     if (!weiri_sql_find(writer, WEIRI_SQL_PAGE_COUNT, NULL, &pages)) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jobs/sqlite/store.h"
+#include "support/copy_file.h"
 #include "support/jobs.h"
 #include "support/small_disk.h"
 
@@ -230,5 +231,32 @@ TEST(cut_put, "a put that was cut and fails is taken back")
     CHECK_INT(store->transactions - before, >=, 4);
     CHECK_COUNTS(broker, "large", 0, 0, 0, 0);
     free(bodies);
+    weir_broker_close(broker);
+}
+
+static off_t log_size(void)
+{
+    struct stat facts;
+    CHECK_INT(stat("jobs.db-wal", &facts), ==, 0);
+    return facts.st_size;
+}
+
+TEST(log_extended, "the log grows in steps, and what follows its commits is taken for its end")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    int growths = 0;
+    off_t before = 0;
+    for (int i = 0; i < 200; i++) { /* 400 pages and more */
+        (void)jobs_put(broker, "a", "text", NULL);
+        growths += log_size() != before;
+        before = log_size();
+    }
+    CHECK_INT(growths, <, 50);
+    copy_file("jobs.db", "other.db");
+    copy_file("jobs.db-wal", "other.db-wal");
+    weir_broker *other = jobs_store_open("other.db", &wall);
+    (void)jobs_put(other, "a", "text", NULL);
+    CHECK_INT(jobs_counts(other, "a").ready, ==, 201);
+    weir_broker_close(other);
     weir_broker_close(broker);
 }

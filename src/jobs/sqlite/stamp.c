@@ -21,11 +21,10 @@ enum {
     LOG_MAGIC_END = 3, /* its lowest bit: checksums are of big-endian words */
     LOG_SALT = 16,
     LOG_CHECKSUM = 24,
-    FRAME_HEADER_SIZE = 24,
+    FRAME_HEADER_SIZE = WEIRI_FRAME_SIZE - WEIRI_PAGE_SIZE,
     FRAME_SALT = 8,
     FRAME_CHECKSUM = 16,
-    SALT_SIZE = 8,
-    FRAME_SIZE = FRAME_HEADER_SIZE + WEIRI_PAGE_SIZE
+    SALT_SIZE = 8
 };
 
 /* The index of the log, in shared memory (SQLite's WAL-mode file format, section 2.1). */
@@ -117,8 +116,8 @@ static void read_frames(int fd, const unsigned char *header, bool is_whole, stru
     add_bytes(sums, header, LOG_CHECKSUM, is_big);
     bool is_sound = is_sum(sums, header + LOG_CHECKSUM);
     for (off_t offset = LOG_HEADER_SIZE; is_sound && (is_whole || !facts->has_stamp);
-         offset += FRAME_SIZE) {
-        unsigned char frame[FRAME_SIZE];
+         offset += WEIRI_FRAME_SIZE) {
+        unsigned char frame[WEIRI_FRAME_SIZE];
         if (pread(fd, frame, sizeof(frame), offset) != (ssize_t)sizeof(frame)) {
             return;
         }

@@ -186,9 +186,6 @@ static enum weir_status begin_step(struct transaction *transaction, struct weir_
         return weiri_fail(ret_error, WEIR_ESTATE,
                           "the connection has an open transaction: expected none");
     }
-    if (weiri_write_has_failed(store)) {
-        return weiri_write_refuse(store, ret_error);
-    }
     store->remark.after = NULL;
     store->must_flush = false;
     enum weir_status status = begin(transaction, ret_error);

@@ -203,6 +203,9 @@ int64_t weiri_write_limit(const struct weiri_store *store)
 enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
                                   struct weir_error *ret_error)
 {
+    if (weiri_write_has_failed(store)) {
+        return weiri_write_refuse(store, ret_error);
+    }
     /* Before the lock file is made again beside it. */
     const char *moved = find_moved(store, 1);
     if (moved == NULL) {
@@ -223,10 +226,8 @@ void weiri_write_close(struct weiri_store *store)
 {
     int64_t limit = weiri_time_earlier(weiri_write_limit(store),
                                        weiri_time_add(weiri_monotonic_now(), CLOSE_NS));
-    bool is_locked =
-        find_moved(store, 1) == NULL && weiri_lock_file_lock(&store->lock_file, limit) == 0;
-    bool may_fold = is_locked && !weiri_write_has_failed(store) &&
-                    find_moved(store, FILES) == NULL && !weiri_lock_is_shared(store->lock_file.fd);
+    bool is_locked = weiri_write_lock(store, limit, NULL) == WEIR_OK;
+    bool may_fold = is_locked && !weiri_lock_is_shared(store->lock_file.fd);
     weiri_connection_close(&store->writer, may_fold);
     if (is_locked) {
         weiri_lock_file_unlock(&store->lock_file);

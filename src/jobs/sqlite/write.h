@@ -21,8 +21,8 @@ WEIR_NODISCARD enum weir_status weiri_write_prepare(struct weiri_store *store,
 int64_t weiri_write_limit(const struct weiri_store *store);
 
 /* Takes the store's lock, until limit_ns. A file that was removed or replaced is WEIR_EIO, and so
- * are the log and its index. The file is missed before the lock file is made again beside it. A
- * removal after this call has the same effect as one after the commit. */
+ * are the log and its index, and all after a write that failed. The file is missed before the lock
+ * file is made again beside it. A removal after this call is as one after the commit. */
 WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
                                                  struct weir_error *ret_error);
 
