@@ -270,15 +270,16 @@ static void kill_at_all(enum role role)
 {
     /* By futex it raises marks and the control word. */
     static const char *const names[] = {"pwrite64", "fdatasync", "flock", "futex"};
+    const bool takes_turns = TEST_TSAN == 1 || TEST_ASAN == 1;
     struct ledger *ledger = make_ledger();
     int kills = 0;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         bool was_killed = true;
         for (int nth = 1; was_killed; nth++) {
             was_killed = false;
-            /* Races are the same with each: they take turns where these are looked for. */
-            int first = WEIR_VERDICT_BURY + (TEST_TSAN == 1 ? nth % 3 : 0);
-            int last = TEST_TSAN == 1 ? first : WEIR_VERDICT_RETRY;
+            /* What a sanitizer finds is the same with each: they take turns there. */
+            int first = WEIR_VERDICT_BURY + (takes_turns ? nth % 3 : 0);
+            int last = takes_turns ? first : WEIR_VERDICT_RETRY;
             for (int verdict = first; verdict <= last; verdict++) {
                 start_anew(ledger, (enum weir_verdict)verdict);
                 was_killed = play(ledger, role, names[i], nth) || was_killed;
