@@ -179,6 +179,26 @@ TEST(entries, "an index that lost its entries is not taken for an empty tube")
     }
 }
 
+TEST(no_row, "an entry without a row does not hide the jobs behind it, also where the counts agree")
+{
+    make_store();
+    sqlite3 *db = open_file();
+    run(db, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX jobs_ready "
+            "ON jobs(tube, state, priority, run_at) WHERE state = 98' WHERE name = 'jobs_ready'; "
+            "PRAGMA writable_schema = RESET");
+    run(db, "UPDATE jobs SET id = 10000, state = 99 "
+            "WHERE id = (SELECT min(id) FROM jobs WHERE state = 2)");
+    run(db, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX jobs_ready "
+            "ON jobs(tube, state, priority, run_at) WHERE state = 2' WHERE name = 'jobs_ready'; "
+            "PRAGMA writable_schema = RESET");
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    weir_broker *broker;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    jobs_free_one(broker, jobs_reserve_one(broker, "t"));
+    CHECK_INT(sum_runs(broker), ==, JOBS - 4);
+    weir_broker_close(broker);
+}
+
 TEST(limited,
      "nor is one of a tube with a limit of groups, where none runs that could fill a group")
 {

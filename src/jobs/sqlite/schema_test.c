@@ -148,7 +148,7 @@ TEST(plan_of_pick, "the next job is the first of two indexes, of ready jobs and 
         "LIST SUBQUERY 11",
         FULL_GROUPS,
         "SCAN next",
-        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
         "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
         "CORRELATED SCALAR SUBQUERY 13",
         "SEARCH own USING INTEGER PRIMARY KEY (rowid=?)",

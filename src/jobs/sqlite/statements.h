@@ -263,7 +263,7 @@ enum weiri_column {
       " UNION ALL SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 "  \
       "AND tube = ?1 AND priority = (SELECT level FROM due) AND run_at <= ?4 "                     \
       "AND " WEIRI_SQL_HAS_ROOM " ORDER BY 2, 3, 1 LIMIT ?3) "                                     \
-      "SELECT " WEIRI_SQL_SHOWN " FROM next CROSS JOIN jobs ON jobs.id = number" WEIRI_SQL_APART)  \
+      "SELECT " WEIRI_SQL_SHOWN " FROM next LEFT JOIN jobs ON jobs.id = number" WEIRI_SQL_APART)   \
     X(FIRST_SUSPECT,                                                                               \
       "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_APART              \
       "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                                    \
