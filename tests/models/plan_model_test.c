@@ -8,7 +8,7 @@
 /* Random lives of periodic envelopes on virtual time, against a reference that writes every firing
  * down and walks through them one by one. WEIR_TEST_SCALE lengthens the campaign. */
 
-#define FIRINGS_MAX 4096
+#define FIRINGS_MAX 65536
 
 __extension__ typedef __int128 wide;
 
