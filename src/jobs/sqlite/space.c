@@ -6,7 +6,9 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
-#define LOG_STEP (31 * WEIRI_FRAME_SIZE) /* the most that SQLite writes at once: 128 KiB */
+enum {
+    LOG_STEP = 31 * WEIRI_FRAME_SIZE /* the most that SQLite writes at once: 128 KiB */
+};
 
 bool weiri_space_has_reserve(struct weiri_store *store)
 {
