@@ -113,10 +113,9 @@ enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void 
 {
     struct weiri_reading reading;
     enum weir_status status = weiri_reading_open(store, &reading, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_reading_run(&reading, run, arg, ret_error);
+        weiri_reading_close(&reading);
     }
-    status = weiri_reading_run(&reading, run, arg, ret_error);
-    weiri_reading_close(&reading);
     return status;
 }

@@ -31,7 +31,8 @@ static enum weir_status check_connection(sqlite3 *db, const struct weiri_store *
                                          struct weir_error *ret_error)
 {
     const char *name = sqlite3_db_filename(db, "main");
-    if (name == NULL || weiri_file_identify(name) != weiri_file_identify(store->path)) {
+    uint64_t identity = name == NULL ? 0 : weiri_file_identify(name);
+    if (identity == 0 || identity != weiri_file_identify(store->path)) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the connection is to \"%.200s\": expected the broker's store, %s",
                           name == NULL ? "" : name, store->path);

@@ -521,3 +521,16 @@ TEST_OOM(memory, "every allocation that fails leaves nothing behind")
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
     weir_broker_close(broker);
 }
+
+TEST(no_file, "a connection without a file is not one to a store that was removed")
+{
+    weir_broker *broker;
+    sqlite3 *db;
+    weir_transaction *transaction = NULL;
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_SHARED, &broker, NULL), WEIR_OK);
+    CHECK_INT(sqlite3_open(":memory:", &db), ==, SQLITE_OK);
+    CHECK_INT(unlink("jobs.db"), ==, 0);
+    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, NULL), WEIR_EINVAL);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
+}
