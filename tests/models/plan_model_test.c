@@ -63,14 +63,12 @@ static void promise(struct reference *r, wide firing)
     r->promised[r->promised_count++] = firing;
 }
 
-static wide take_promised(struct reference *r, size_t index)
+static void drop_earliest(struct reference *r, size_t count)
 {
-    wide firing = r->promised[index];
-    for (size_t i = index + 1; i < r->promised_count; i++) {
-        r->promised[i - 1] = r->promised[i];
+    for (size_t i = count; i < r->promised_count; i++) {
+        r->promised[i - count] = r->promised[i];
     }
-    r->promised_count--;
-    return firing;
+    r->promised_count -= count;
 }
 
 /* Promises the passed firings; of more promises than there may be the earliest are skipped. */
@@ -79,17 +77,25 @@ static void promise_all(struct reference *r)
     for (size_t i = 0; i < r->passed_count; i++) {
         promise(r, r->passed[i]);
     }
-    while (r->promised_count > catch_up_of(r)) {
-        (void)take_promised(r, 0);
-        r->skipped++;
+    if (r->promised_count > catch_up_of(r)) {
+        size_t skipped = r->promised_count - catch_up_of(r);
+        drop_earliest(r, skipped);
+        r->skipped += skipped;
     }
 }
 
-static void reference_start(struct reference *r, wide now)
+/* Of a schedule that repeats every_ns where it is of cron. The two lists are large, and a life uses
+ * a few entries: they are emptied by their counts. */
+static void reference_start(struct reference *r, const struct weir_schedule *s, int64_t every_ns,
+                            wide now)
 {
-    const struct weir_schedule *s = r->schedule;
     wide first = now;
+    r->schedule = s;
+    r->every_ns = every_ns;
     r->seen = now;
+    r->promised_count = 0;
+    r->passed_count = 0;
+    r->skipped = 0;
     if (s->kind == WEIR_SCHEDULE_CRON && s->first != WEIR_FIRST_NOW) {
         bool is_later = s->first == WEIR_FIRST_AT && s->first_at_ns >= now;
         wide from = is_later ? s->first_at_ns : now;
@@ -146,7 +152,8 @@ static bool reference_begin(struct reference *r, wide now, wide *ret_due)
             return false;
         }
     }
-    *ret_due = take_promised(r, 0);
+    *ret_due = r->promised[0];
+    drop_earliest(r, 1);
     return true;
 }
 
@@ -293,18 +300,18 @@ static bool live(struct counts *counts, weir_cron *const *crons)
     l.now.wall_ns = is_late ? l.now.clock_ns : INT64_C(1) << 60;
     bool is_wall = false;
     l.schedule = random_schedule(l.now.clock_ns);
-    l.r = (struct reference){.schedule = &l.schedule};
+    int64_t every_ns = 0;
     if (l.schedule.kind == WEIR_SCHEDULE_CRON) {
         is_wall = true;
         l.now.clock_ns = 500;
-        l.r.every_ns = l.schedule.interval_ns;
+        every_ns = l.schedule.interval_ns;
         l.schedule = random_schedule(l.now.wall_ns);
         l.schedule.kind = WEIR_SCHEDULE_CRON;
         l.schedule.interval_ns = 0;
-        l.schedule.cron = crons[l.r.every_ns];
+        l.schedule.cron = crons[every_ns];
     }
     CHECK_STATUS(weiri_plan_init(&l.plan, &l.schedule, 0, 0, NULL), WEIR_OK);
-    reference_start(&l.r, time_of(&l.r, l.now));
+    reference_start(&l.r, &l.schedule, every_ns, is_wall ? l.now.wall_ns : l.now.clock_ns);
     int64_t wake = weiri_plan_start(&l.plan, &l.state, l.now);
     bool is_same = wake == wake_of(&l.r, l.now);
     for (int step = 0; step < 40 && is_same; step++) {
