@@ -204,7 +204,7 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
         }
         return error;
     }
-    *file = (struct weiri_lock_file){fd, page, path, is_new};
+    *file = (struct weiri_lock_file){fd, page, path, is_new, 0};
     return 0;
 }
 
@@ -233,6 +233,7 @@ static int take(struct weiri_lock_file *file, int64_t limit_ns)
                 if (has_waited) {
                     change(&released->interest, FUTEX_OP_SET, 0, 0);
                 }
+                file->noted = seen.noted;
                 return 0;
             }
             if (errno == EINTR) {

@@ -34,6 +34,7 @@ struct weiri_lock_file {
     struct weiri_lock_page *page; /* accessed by the kernel only */
     const char *path;             /* borrowed */
     bool is_made;                 /* this open or a later lock made the file at the path */
+    uint32_t noted;               /* the number that was noted when the lock was taken */
 };
 
 /* The number of channels. A tube is assigned to one by its hash. */

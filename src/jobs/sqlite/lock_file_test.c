@@ -18,6 +18,7 @@
 #include "base/sync.h"
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/lock_holder.h"
 #include "support/harness.h"
 
 #define FOREVER INT64_MAX
@@ -306,8 +307,12 @@ TEST(removed, "a file that was removed is replaced at the next lock, and its wai
     weiri_lock_file_unlock(&a);
     CHECK_INT(weiri_lock_file_lock(&b, FOREVER), ==, 0);
     CHECK_INT(weiri_lock_file_lock(&a, 0), ==, ETIMEDOUT);
-    weiri_lock_file_close(&a);
+    /* And both are its users: each sees the other. */
+    CHECK(weiri_lock_is_shared(a.fd));
+    CHECK(weiri_lock_is_shared(b.fd));
     weiri_lock_file_close(&b);
+    CHECK(!weiri_lock_is_shared(a.fd));
+    weiri_lock_file_close(&a);
 }
 
 TEST(replaced,

@@ -275,3 +275,23 @@ TEST(failed, "a flush after a transaction that failed notes the commit before it
     CHECK_INT(store->stamp, ==, stamp);
     weir_broker_close(broker);
 }
+
+TEST(noted_again, "the lock file has the stamp after each put, whatever was written there before")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    uint32_t stamp = put_once(broker, 4000);
+    const uint32_t others[] = {0, stamp - 1, stamp + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        weiri_lock_file_note(&store->lock_file, others[i]);
+        CHECK_INT(put_once(broker, 4000), ==, stamp);
+        CHECK_INT(weiri_lock_file_noted(store->lock_file.fd), ==, stamp);
+    }
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    CHECK_INT(put_once(broker, 4000), ==, stamp);
+    CHECK_INT(weiri_lock_file_noted(store->lock_file.fd), ==, stamp);
+    CHECK_INT(truncate("jobs.db.lock", 10), ==, 0);
+    CHECK_INT(put_once(broker, 4000), ==, stamp);
+    CHECK_INT(weiri_lock_file_noted(store->lock_file.fd), ==, stamp);
+    weir_broker_close(broker);
+}

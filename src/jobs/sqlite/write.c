@@ -183,18 +183,6 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store)
     }
 }
 
-static enum weir_status refuse_moved(struct weiri_store *store, const char *suffix,
-                                     struct weir_error *ret_error)
-{
-    struct weir_error error;
-    enum weir_status status = weiri_fail(
-        &error, WEIR_EIO,
-        "%s%s is no longer there: it was removed, replaced or hidden by a mount or chroot",
-        store->path, suffix);
-    fail_for_good(store, &error, ret_error);
-    return status;
-}
-
 int64_t weiri_write_limit(const struct weiri_store *store)
 {
     return weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
@@ -219,7 +207,13 @@ enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
         }
         weiri_lock_file_unlock(&store->lock_file);
     }
-    return refuse_moved(store, moved, ret_error);
+    struct weir_error error;
+    enum weir_status status = weiri_fail(
+        &error, WEIR_EIO,
+        "%s%s is no longer there: it was removed, replaced or hidden by a mount or chroot",
+        store->path, moved);
+    fail_for_good(store, &error, ret_error);
+    return status;
 }
 
 void weiri_write_close(struct weiri_store *store)
@@ -309,8 +303,10 @@ enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error 
     (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
     WEIRI_ASSERT(log != NULL && log->pMethods != NULL);
     int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK && store->lock_file.noted != store->stamp) {
         weiri_lock_file_note(&store->lock_file, store->stamp);
+    }
+    if (code == SQLITE_OK) {
         return WEIR_OK;
     }
     struct weir_error error;
