@@ -3,6 +3,7 @@
 /* Several threads and processes on one store. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -47,19 +48,21 @@ TEST(control_word, "a commit that concerns holders raises the control word in al
 /* --- processes --- */
 
 enum {
-    PROCESSES = 4,
-    ROUNDS = 150,
-    NUMBERS = PROCESSES * ROUNDS + 1
+    PROCESSES_MAX = 8,
+    NUMBERS = 601 /* and one more than jobs are put */
 };
 
 struct ledger {
+    _Atomic int opened;        /* processes that have the store open, or had */
     _Atomic int runs[NUMBERS]; /* by the job's number */
 };
 
-static void work(struct ledger *ledger)
+/* told: has a byte after each round. */
+static void work(struct ledger *ledger, int rounds, int told)
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    for (int i = 0; i < ROUNDS; i++) {
+    ledger->opened++;
+    for (int i = 0; i < rounds; i++) {
         (void)jobs_put(broker, "t", "x", NULL);
         struct weiri_list list;
         (void)jobs_reserve(broker, "t", 1 + test_random_below(2), 1000, &list);
@@ -70,41 +73,91 @@ static void work(struct ledger *ledger)
             CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
         }
         jobs_free(broker, &list);
+        CHECK_INT(write(told, "", 1), ==, 1);
     }
     weir_broker_close(broker);
 }
 
-TEST(processes, "processes that put and take from one store run each job once and lose none")
+/* Many at once. after_round: called by the parent after each round of one, once all are there. */
+static void work_together(int processes, int rounds, void (*after_round)(void))
 {
     struct ledger *ledger =
         mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(ledger != MAP_FAILED);
-    pid_t children[PROCESSES];
-    for (int i = 0; i < PROCESSES; i++) {
+    int ends[2];
+    CHECK_INT(pipe(ends), ==, 0);
+    pid_t children[PROCESSES_MAX];
+    for (int i = 0; i < processes; i++) {
         children[i] = fork();
         if (children[i] == 0) {
-            work(ledger);
+            work(ledger, rounds, ends[1]);
             _exit(0);
         }
     }
-    for (int i = 0; i < PROCESSES; i++) {
+    (void)close(ends[1]);
+    char byte;
+    while (read(ends[0], &byte, 1) == 1) {
+        if (ledger->opened == processes) {
+            after_round();
+        }
+    }
+    (void)close(ends[0]);
+    for (int i = 0; i < processes; i++) {
         int status;
         CHECK_INT(waitpid(children[i], &status, 0), ==, children[i]);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0); /* it may be anything by now */
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_list rest;
     (void)jobs_reserve(broker, "t", NUMBERS, 1000, &rest);
     for (struct weiri_list *link = rest.next; link != &rest; link = link->next) {
         ledger->runs[WEIRI_CONTAINER(link, struct weiri_reservation, link)->number]++;
     }
-    for (int number = 1; number < NUMBERS; number++) {
+    for (int number = 1; number <= processes * rounds; number++) {
         CHECK_INT(ledger->runs[number], ==, 1);
     }
     jobs_free(broker, &rest);
-    CHECK_INT(jobs_counts(broker, "t").put, ==, NUMBERS - 1);
+    CHECK_INT(jobs_counts(broker, "t").put, ==, processes * rounds);
     weir_broker_close(broker);
     CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}
+
+static void leave_alone(void)
+{
+}
+
+TEST(processes, "processes that put and take from one store run each job once and lose none")
+{
+    work_together(4, 150, leave_alone);
+}
+
+/* Writes over the lock file: noise, zeros, what it was before; or cuts it. */
+static void spoil_lock_file(void)
+{
+    static unsigned char before[4096];
+    unsigned char page[4096] = {0};
+    int fd = open("jobs.db.lock", O_RDWR | O_CLOEXEC);
+    unsigned kind = (unsigned)test_random_below(4);
+    CHECK(fd >= 0);
+    for (size_t i = 0; i < sizeof(page) && kind == 0; i++) {
+        page[i] = (unsigned char)test_random_below(256);
+    }
+    if (kind == 3) {
+        CHECK_INT(ftruncate(fd, (off_t)test_random_below(4096)), ==, 0);
+    } else {
+        const unsigned char *bytes = kind == 2 ? before : page;
+        unsigned char now[4096];
+        (void)!pread(fd, now, sizeof(now), 0);
+        CHECK_INT(pwrite(fd, bytes, sizeof(page), 0), ==, (int)sizeof(page));
+        memcpy(before, now, sizeof(before));
+    }
+    (void)close(fd);
+}
+
+TEST(any_lock_file, "nor do they whatever is written over the lock file meanwhile, or cut from it")
+{
+    work_together(PROCESSES_MAX, 40, spoil_lock_file);
 }
 
 /* --- threads --- */
