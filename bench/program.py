@@ -114,11 +114,29 @@ def p99(times):
     return sorted(times)[len(times) * 99 // 100] * 1000
 
 
-def served(bench):
+ENDED = 100  # of each tube; a store keeps 100,000
+
+
+def fill_tubes(bench, store, *options):
+    """The jobs in TUBES tubes, and ended ones beside them."""
     per_tube = bench.jobs // TUBES
-    lines = "".join(f"{i}\n" for i in range(per_tube)).encode()
+    lines = "".join(f"{i}\n" for i in range(per_tube + ENDED)).encode()
     for tube in range(TUBES):
-        bench.run("big.db", "put", "-ql", f"tube{tube}", input=lines)
+        bench.run(store, "put", "-ql", *options, f"tube{tube}", input=lines)
+        first = tube * (per_tube + ENDED) + 1
+        bench.run(store, "rm", "-y", *map(str, range(first, first + ENDED)), stdout=subprocess.DEVNULL)
+
+
+def stats(bench):
+    for store, what, options in (("ready.db", "ready", []), ("due.db", "due, no worker", ["--delay", "1s"])):
+        fill_tubes(bench, store, *options)
+        times = [bench.time(lambda: bench.run(store, "stats", stdout=subprocess.DEVNULL)) for _ in range(30)]
+        row(f"stats, {bench.jobs:,} jobs {what}, {TUBES:,} tubes",
+            f"p50 {statistics.median(times) * 1000:.0f} ms, most {max(times) * 1000:.0f} ms", "200 ms")
+
+
+def served(bench):
+    fill_tubes(bench, "big.db")
     where = bench.path("sock")
     server = subprocess.Popen([bench.weir, "serve", "-b", f"sqlite:{bench.path('big.db')}", "-l", f"unix:{where}"],
                               stderr=subprocess.DEVNULL)
@@ -168,7 +186,8 @@ def idle(bench):
 
 
 def main():
-    rows = {"put": put_lines, "xargs": against_xargs, "persistent": persistent_rows, "served": served, "idle": idle}
+    rows = {"put": put_lines, "xargs": against_xargs, "persistent": persistent_rows, "stats": stats, "served": served,
+            "idle": idle}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("weir")
     parser.add_argument("--rounds", type=int, default=3)
