@@ -191,12 +191,11 @@ static struct weiri_reservation *reserve(weir_broker *broker)
 {
     struct weiri_exchange exchange = {.tube = "t", .wanted = 1, .attempts_max = 25};
     for (;;) {
-        struct weiri_mark mark = {"t", broker->ops->mark(broker->store, "t")};
         CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
         if (exchange.reserved_count > 0) {
             return WEIRI_CONTAINER(exchange.reserved.next, struct weiri_reservation, link);
         }
-        (void)broker->ops->wait(broker->store, &mark, 1,
+        (void)broker->ops->wait(broker->store, &exchange.mark, 1,
                                 weiri_time_add(weiri_monotonic_now(), WEIR_SECONDS(1)));
     }
 }

@@ -96,6 +96,20 @@ static inline enum weir_status jobs_open_at(const char *url,
     return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
 }
 
+/* How often waits for a tube have been ended. */
+static inline struct weiri_mark jobs_mark(weir_broker *broker, const char *tube)
+{
+    struct weiri_exchange look = {.tube = tube};
+    CHECK_STATUS(broker->ops->exchange(broker->store, &look, NULL), WEIR_OK);
+    return look.mark;
+}
+
+/* Whether one was ended since. */
+static inline bool jobs_has_news(weir_broker *broker, struct weiri_mark mark)
+{
+    return broker->ops->mark(broker->store, &mark) != mark.mark;
+}
+
 /* Opens a store with the test's allocator on a stepped clock. */
 static inline enum weir_status jobs_store_try_open(const char *path, struct jobs_wall *wall,
                                                    uint32_t flags, weir_broker **ret_broker,

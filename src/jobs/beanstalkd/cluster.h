@@ -240,7 +240,7 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
 
 /* The operations: the functions of these names of struct weiri_broker_ops. */
 #define WEIRI_CLUSTER_CALLS(X) X(put) X(change) X(edit) X(list) X(tubes) X(nodes) X(check) X(move)
-#define WEIRI_CLUSTER_RUNS(X) X(exchange) X(settle) X(let_go) X(mark) X(wait) X(watch_empty) X(wake)
+#define WEIRI_CLUSTER_RUNS(X) X(exchange) X(settle) X(let_go) X(mark) X(wait) X(wake)
 #define WEIRI_CLUSTER_OP(name) WEIRI_OP(name, weiri_cluster_##name);
 WEIRI_CLUSTER_CALLS(WEIRI_CLUSTER_OP)
 WEIRI_CLUSTER_RUNS(WEIRI_CLUSTER_OP)

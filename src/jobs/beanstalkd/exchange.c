@@ -161,8 +161,9 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
     if (exchange->attempts_max > 0) {
         subscription->attempts_max = exchange->attempts_max;
     }
+    exchange->mark = (struct weiri_mark){.tube = exchange->tube, .mark = subscription->signals};
     take_locked(cluster, subscription, exchange);
-    bool is_watching = subscription->watchers > 0 && exchange->reserved_count == 0;
+    bool is_watching = exchange->is_watching && exchange->reserved_count == 0;
     bool may_ask = is_watching && !exchange->is_hasty && subscription->check_ns <= now;
     if (may_ask) {
         subscription->check_ns = weiri_time_add(now, CHECK_BUSY_NS);
@@ -179,17 +180,17 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
 
 /* --- waiting --- */
 
-uint32_t weiri_cluster_mark(void *store, const char *tube)
+uint32_t weiri_cluster_mark(void *store, const struct weiri_mark *mark)
 {
     struct weiri_cluster *cluster = store;
-    struct weiri_subscription *subscription = subscribe(cluster, tube);
+    struct weiri_subscription *subscription = subscribe(cluster, mark->tube);
     if (subscription == NULL) {
         return 0;
     }
     weiri_mutex_lock(&cluster->mutex);
-    uint32_t mark = subscription->signals;
+    uint32_t signals = subscription->signals;
     weiri_mutex_unlock(&cluster->mutex);
-    return mark;
+    return signals;
 }
 
 static bool is_signalled(struct weiri_subscription *const *subscriptions,
@@ -232,21 +233,10 @@ bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t coun
     return was_signalled;
 }
 
-void weiri_cluster_watch_empty(void *store, const char *tube, bool is_watching)
+void weiri_cluster_wake(void *store, const struct weiri_mark *mark)
 {
     struct weiri_cluster *cluster = store;
-    struct weiri_subscription *subscription = subscribe(cluster, tube);
-    if (subscription != NULL) {
-        weiri_mutex_lock(&cluster->mutex);
-        subscription->watchers += is_watching ? 1u : -1u;
-        weiri_mutex_unlock(&cluster->mutex);
-    }
-}
-
-void weiri_cluster_wake(void *store, const char *tube)
-{
-    struct weiri_cluster *cluster = store;
-    struct weiri_subscription *subscription = subscribe(cluster, tube);
+    struct weiri_subscription *subscription = subscribe(cluster, mark->tube);
     if (subscription != NULL) {
         weiri_mutex_lock(&cluster->mutex);
         subscription->signals++;

@@ -114,8 +114,7 @@ struct weiri_subscription {
     uint32_t attempts_max;
     uint32_t signals;
     unsigned waiters;
-    unsigned watchers; /* of emptiness */
-    int64_t check_ns;  /* when to look for emptiness next */
+    int64_t check_ns; /* when to look for emptiness next */
 
     /* The cluster thread's. */
     struct weiri_list copies; /* on their way to the stock */

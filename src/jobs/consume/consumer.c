@@ -87,8 +87,8 @@ static void set_sources(weir_consumer *consumer, const char *tube)
     for (size_t i = 0; i < consumer->source_count; i++) {
         const struct weir_tube_weight *from = tube != NULL ? &one : &consumer->options.tubes[i];
         memcpy(consumer->sources[i].tube, from->tube, strlen(from->tube) + 1);
+        consumer->sources[i].mark.tube = consumer->sources[i].tube;
         consumer->shares[i].weight = from->weight == 0 ? 1 : from->weight;
-        consumer->marks[i].tube = consumer->sources[i].tube;
     }
     /* Borrowed until here. */
     consumer->options.tubes = NULL;

@@ -42,7 +42,7 @@
 /* Between two readings of the control word while jobs are reserved. */
 #define WEIRI_CONTROL_NS WEIR_SECONDS(1)
 
-_Static_assert(WEIR_CONSUMER_TUBES_MAX <= WEIRI_MARKS_MAX, "it waits for all its tubes at once");
+_Static_assert(WEIR_CONSUMER_TUBES_MAX < WEIRI_MARKS_MAX, "it waits for all its tubes at once");
 
 /* A tube that jobs are taken from. A look that found fewer ready jobs than were wanted has drained
  * it: it is left alone until its mark changes or a job becomes due. */
@@ -50,9 +50,9 @@ struct weiri_source {
     char tube[WEIR_TUBE_SIZE_MAX + 1];
     /* Guarded by the consumer's mutex. */
     bool is_drained;
-    bool is_empty;   /* then: and had no job in any state but buried */
-    uint32_t mark;   /* from before the look */
-    int64_t next_ns; /* when a job may become ready, on the monotonic clock */
+    bool is_empty;          /* then: and had no job in any state but buried */
+    struct weiri_mark mark; /* from before the look */
+    int64_t next_ns;        /* when a job may become ready, on the monotonic clock */
 };
 
 /* A job from its reservation until it is settled. */
@@ -113,8 +113,8 @@ struct weir_consumer {
 
     struct weiri_thread fetcher;
     /* Used by the fetcher alone. */
-    struct weiri_mark marks[WEIR_CONSUMER_TUBES_MAX];
-    uint32_t failures; /* failed transactions in a row */
+    struct weiri_mark marks[WEIRI_MARKS_MAX]; /* of the sources, and of emptiness */
+    uint32_t failures;                        /* failed transactions in a row */
 
     struct weiri_mutex mutex;
     struct weiri_cond notified; /* for the fetcher */
@@ -156,11 +156,10 @@ void weiri_rate_give_back(weir_consumer *consumer, size_t count);
  * that is picked; count: there is none. */
 size_t weiri_share_pick(struct weiri_share *shares, size_t count);
 
-/* Chooses the source to reserve one job from; ret_mark is for weiri_source_note(). Without the
- * mutex. */
-struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_mark);
+/* Chooses the source to reserve one job from. Without the mutex. */
+struct weiri_source *weiri_source_choose(weir_consumer *consumer);
 /* Notes what a look at a source found. Without the mutex. */
-void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uint32_t mark,
+void weiri_source_note(weir_consumer *consumer, struct weiri_source *source,
                        const struct weiri_exchange *exchange);
 
 void weiri_fetcher_main(void *consumer);

@@ -30,10 +30,10 @@ static bool was_asked(const struct weiri_settlement *settlement)
            settlement->reservation->number == atomic_load(&front.asked);
 }
 
-static uint32_t read_word(void *store, const char *tube)
+static uint32_t read_word(void *store, const struct weiri_mark *mark)
 {
-    if (tube != NULL) {
-        return front.store->mark(store, tube);
+    if (mark != NULL) {
+        return front.store->mark(store, mark);
     }
     uint32_t word = atomic_load(&front.word);
     atomic_fetch_add(&front.readings, 1);

@@ -161,22 +161,6 @@ TEST(woken_process, "a consumer in another process is woken by each put, and by 
     CHECK_INT(munmap(report, sizeof(*report)), ==, 0);
 }
 
-TEST(end_of_watching, "a consumer that has ended no longer watches for an empty tube")
-{
-    struct scene scene;
-    scene_open(&scene);
-    struct weiri_store *store = scene.broker->store;
-    struct weir_consumer_options options = scene_options_of(&scene, scene_hold);
-    (void)jobs_put(scene.broker, "t", "x", NULL);
-    scene_start(&scene, &options);
-    scene_wait_inside(&scene);
-    CHECK(weiri_channel_is_empty_watched(&store->lock_file, weiri_store_channel("t")));
-    scene_let_go(&scene);
-    scene_wait_for_end(&scene);
-    CHECK(!weiri_channel_is_empty_watched(&store->lock_file, weiri_store_channel("t")));
-    scene_close(&scene);
-}
-
 TEST(end_together, "consumers of several processes that end when empty all do, by being woken")
 {
     struct report *report = share_report();

@@ -37,9 +37,10 @@ void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
         weiri_fetcher_notify_locked(consumer);
     }
     bool must_wake = is_needed && consumer->is_waiting;
+    struct weiri_mark mark = consumer->sources[0].mark;
     weiri_mutex_unlock(&consumer->mutex);
     if (must_wake) {
-        consumer->broker->ops->wake(consumer->broker->store, consumer->sources[0].tube);
+        consumer->broker->ops->wake(consumer->broker->store, &mark);
     }
 }
 
@@ -100,16 +101,21 @@ static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, s
     return next;
 }
 
+/* Whether it sleeps for a tube that becomes empty as well; else it is told when to look again. */
+static bool watches_emptiness(const weir_consumer *consumer)
+{
+    return consumer->is_until_empty && consumer->has_control;
+}
+
 /* Decides what to do. False: the consumer is over and no job is reserved. */
 static bool begin_pass(weir_consumer *consumer, struct pass *pass)
 {
     int64_t now = weiri_monotonic_now();
     *pass = (struct pass){.control = weiri_control_word(consumer)};
-    /* Taken before the store is read: any later notification ends the sleep that follows. Without
-     * the mutex, since a cluster's mark takes a lock of its own. */
-    for (size_t i = 0; i < consumer->source_count; i++) {
-        consumer->marks[i].mark =
-            consumer->broker->ops->mark(consumer->broker->store, consumer->marks[i].tube);
+    if (watches_emptiness(consumer)) {
+        struct weiri_mark *mark = &consumer->marks[consumer->source_count];
+        mark->channel = WEIRI_CHANNEL_EMPTIED;
+        mark->mark = consumer->broker->ops->mark(consumer->broker->store, mark);
     }
     weiri_mutex_lock(&consumer->mutex);
     consumer->is_notified = false;
@@ -200,7 +206,8 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
                                       .settlements = pass->touches,
                                       .wanted = wanted,
                                       .attempts_max = consumer->options.retry.attempts,
-                                      .is_keeping = true};
+                                      .is_keeping = true,
+                                      .is_watching = consumer->is_until_empty};
     atomic_fetch_add_explicit(&consumer->exchanges, 1, memory_order_relaxed);
     pass->status =
         consumer->broker->ops->exchange(consumer->broker->store, &exchange, &pass->error);
@@ -209,7 +216,8 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
     if (pass->status != WEIR_OK) {
         return false;
     }
-    weiri_source_note(consumer, source, consumer->marks[i].mark, &exchange);
+    consumer->marks[i] = exchange.mark;
+    weiri_source_note(consumer, source, &exchange);
     pass->reserved += exchange.reserved_count;
     if (!weiri_tasks_start(consumer, &exchange.reserved, exchange.reserved_count, pass->control)) {
         pass->status = weiri_fail(&pass->error, WEIR_ENOMEM, "out of memory");
@@ -301,8 +309,9 @@ static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass)
 static bool sleep_until(weir_consumer *consumer, bool is_waiting, int64_t limit_ns)
 {
     if (is_waiting) {
-        return consumer->broker->ops->wait(consumer->broker->store, consumer->marks,
-                                           consumer->source_count, limit_ns);
+        size_t count = consumer->source_count + watches_emptiness(consumer);
+        return consumer->broker->ops->wait(consumer->broker->store, consumer->marks, count,
+                                           limit_ns);
     }
     bool is_early = true;
     weiri_mutex_lock(&consumer->mutex);
@@ -352,7 +361,7 @@ static bool are_tubes_done(weir_consumer *consumer)
     weiri_mutex_unlock(&consumer->mutex);
     for (size_t i = 0; i < consumer->source_count && are; i++) {
         const struct weiri_mark *mark = &consumer->marks[i];
-        are = broker->ops->mark(broker->store, mark->tube) == mark->mark;
+        are = broker->ops->mark(broker->store, mark) == mark->mark;
     }
     return are;
 }
@@ -381,20 +390,10 @@ static void run_passes(weir_consumer *consumer)
     }
 }
 
-static void watch_empty(weir_consumer *consumer, bool is_watching)
-{
-    const weir_broker *broker = consumer->broker;
-    for (size_t i = 0; i < consumer->source_count && consumer->is_until_empty; i++) {
-        broker->ops->watch_empty(broker->store, consumer->sources[i].tube, is_watching);
-    }
-}
-
 void weiri_fetcher_main(void *arg)
 {
     weir_consumer *consumer = arg;
-    watch_empty(consumer, true);
     run_passes(consumer);
-    watch_empty(consumer, false);
     enum weir_status status = weir_pool_end(consumer->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     WEIRI_ASSERT(status == WEIR_OK);
     weiri_consumer_set_state(consumer, WEIRI_CONSUMER_ENDED);

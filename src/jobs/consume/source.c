@@ -54,30 +54,33 @@ size_t weiri_share_pick(struct weiri_share *shares, size_t count)
     return picked;
 }
 
-struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_mark)
+struct weiri_source *weiri_source_choose(weir_consumer *consumer)
 {
-    const struct weiri_broker_ops *ops = consumer->broker->ops;
-    uint32_t marks[WEIR_CONSUMER_TUBES_MAX] = {0};
+    const weir_broker *broker = consumer->broker;
+    struct weiri_mark marks[WEIR_CONSUMER_TUBES_MAX];
+    bool has_news[WEIR_CONSUMER_TUBES_MAX] = {false};
     size_t count = consumer->source_count;
-    /* Without the mutex, since a cluster's mark takes a lock of its own. */
+    weiri_mutex_lock(&consumer->mutex);
     for (size_t i = 0; i < count; i++) {
-        marks[i] = ops->mark(consumer->broker->store, consumer->sources[i].tube);
+        marks[i] = consumer->sources[i].mark;
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    /* Without the mutex, since a cluster's mark takes a lock of its own. */
+    for (size_t i = 0; i < count && count > 1; i++) {
+        has_news[i] = broker->ops->mark(broker->store, &marks[i]) != marks[i].mark;
     }
     int64_t now = weiri_monotonic_now();
     weiri_mutex_lock(&consumer->mutex);
     for (size_t i = 0; i < count; i++) {
         const struct weiri_source *source = &consumer->sources[i];
-        consumer->shares[i].may =
-            !source->is_drained || source->mark != marks[i] || source->next_ns <= now;
+        consumer->shares[i].may = !source->is_drained || has_news[i] || source->next_ns <= now;
     }
     size_t picked = weiri_share_pick(consumer->shares, count);
     weiri_mutex_unlock(&consumer->mutex);
-    picked = picked < count ? picked : 0;
-    *ret_mark = marks[picked];
-    return &consumer->sources[picked];
+    return &consumer->sources[picked < count ? picked : 0];
 }
 
-void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uint32_t mark,
+void weiri_source_note(weir_consumer *consumer, struct weiri_source *source,
                        const struct weiri_exchange *exchange)
 {
     if (exchange->wanted == 0) {
@@ -86,7 +89,7 @@ void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uin
     weiri_mutex_lock(&consumer->mutex);
     source->is_drained = exchange->reserved_count < exchange->wanted;
     source->is_empty = source->is_drained && exchange->is_empty;
-    source->mark = mark;
+    source->mark = exchange->mark;
     source->next_ns =
         source->is_drained ? weiri_time_add(exchange->looked_ns, exchange->next_in_ns) : INT64_MAX;
     weiri_mutex_unlock(&consumer->mutex);

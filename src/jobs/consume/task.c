@@ -111,9 +111,8 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
     weir_consumer *consumer = task->consumer;
     for (uint32_t failures = 1;; failures++) {
         struct weiri_list buried;
-        uint32_t mark;
         weiri_list_init(&buried);
-        struct weiri_source *source = weiri_source_choose(consumer, &mark);
+        struct weiri_source *source = weiri_source_choose(consumer);
         *ret_exchange = (struct weiri_exchange){
             .tube = source->tube,
             .buried = &buried,
@@ -121,6 +120,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
             .wanted = wanted,
             .attempts_max = consumer->options.retry.attempts,
             .is_keeping = true,
+            .is_watching = consumer->is_until_empty,
             .is_hasty = true};
         struct weir_error error = {0};
         enum weir_status status =
@@ -128,7 +128,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
         ret_exchange->buried = NULL;
         weiri_consumer_tell_buried(consumer, &buried);
         if (status == WEIR_OK) {
-            weiri_source_note(consumer, source, mark, ret_exchange);
+            weiri_source_note(consumer, source, ret_exchange);
             return WEIR_OK;
         }
         weiri_list_init(&ret_exchange->reserved);

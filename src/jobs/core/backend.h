@@ -226,6 +226,17 @@ struct weiri_settlement {
     struct weiri_settlement *next; /* in the same exchange; NULL: it is the last */
 };
 
+/* The most marks of a wait. */
+#define WEIRI_MARKS_MAX 65
+/* How often waits for a tube have been ended so far. With CONTROL those of this channel are ended
+ * when any tube becomes empty. */
+#define WEIRI_CHANNEL_EMPTIED 1
+struct weiri_mark {
+    const char *tube;
+    unsigned channel; /* the back end's */
+    uint32_t mark;
+};
+
 /* Settles some reservations, then makes others, in one transaction. */
 struct weiri_exchange {
     const char *tube;
@@ -233,6 +244,7 @@ struct weiri_exchange {
     size_t wanted;                        /* 0: next_in_ns and is_empty are not determined */
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
+    bool is_watching;          /* it will ask again until is_empty is true */
     bool is_hasty;             /* a worker's: is_empty is not asked for over a network */
     struct weiri_list *buried; /* NULL, or an empty list: receives what the backend buried here,
                                   as reservations without bodies, also where the call fails */
@@ -240,6 +252,7 @@ struct weiri_exchange {
     /* Results, where the call succeeds. */
     struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
     size_t reserved_count;
+    struct weiri_mark mark; /* of the tube, from before the look */
     int64_t next_in_ns; /* how long after looked_ns a job may become ready; WEIR_FOREVER: unknown */
     int64_t looked_ns;  /* a reading of weiri_monotonic_now(), before what follows the look */
     bool is_empty;      /* no job is delayed, ready or reserved */
@@ -256,14 +269,6 @@ struct weiri_check {
 bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_level level,
                 const char *subject, const char *advice, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-
-/* The most marks of a wait. */
-#define WEIRI_MARKS_MAX 64
-/* A tube, and how often waits for it have been ended so far. */
-struct weiri_mark {
-    const char *tube;
-    uint32_t mark;
-};
 
 #define WEIRI_CAN(feature) (1U << WEIR_CAN_##feature)
 
@@ -340,17 +345,16 @@ struct weiri_broker_ops {
      * no exchange of this store takes it for ended, whatever the wall clock says: it is touched. */
     void (*let_go)(void *store, struct weiri_reservation *reservation);
 
-    /* Sleeping for jobs: take a mark of each tube, look (exchange), wait with the marks. A commit
+    /* Sleeping for jobs: look (exchange), and wait with the marks of what was looked at. A commit
      * in between that makes a job of one of the tubes ready, or due earlier than all others, ends
      * the wait at once. There are 1 to WEIRI_MARKS_MAX marks. limit_ns is a reading of
-     * weiri_monotonic_now(). Returns false when the limit has passed. With CONTROL the mark of
-     * NULL rises, perhaps late, after commits that ask a holder to end or take a job from it. */
-    uint32_t (*mark)(void *store, const char *tube);
+     * weiri_monotonic_now(). Returns false when the limit has passed. */
     bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
-    /* While is_watching was told more often than not, a commit that empties the tube ends waits. */
-    void (*watch_empty)(void *store, const char *tube, bool is_watching);
+    /* A mark as it is now. With CONTROL that of NULL rises, perhaps late, after commits that ask a
+     * holder to end or take a job from it. */
+    uint32_t (*mark)(void *store, const struct weiri_mark *mark);
     /* Ends all waits for the tube. */
-    void (*wake)(void *store, const char *tube);
+    void (*wake)(void *store, const struct weiri_mark *mark);
 };
 
 /* Declares a function as the table has it. */

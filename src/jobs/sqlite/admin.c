@@ -188,7 +188,7 @@ static void run_pause(struct weiri_store *store, struct weiri_edit_request *requ
     until = edit->pause_ns == 0 ? 0 : until;
     weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, WEIRI_VALUES(tube, until));
     /* Consumers look again, and find jobs, or when to look next. */
-    weiri_write_notify(store, edit->name, false);
+    weiri_write_notify(store, weiri_store_channel(tube), INT_MAX);
 }
 
 static void run_edit(struct weiri_store *store, void *arg)

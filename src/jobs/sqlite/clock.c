@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/write.h"
 
 /* The note is exact to 1 ms. */
 #define SLACK_NS WEIR_MS(10)
@@ -45,7 +46,9 @@ bool weiri_clock_follow(struct weiri_store *store, bool is_look, struct weiri_no
         int64_t count = sqlite3_changes(writer->db);
         store->follow_left -= count;
         /* Any tube may have some. */
-        store->channels = count > 0 ? UINT64_MAX >> (64 - WEIRI_CHANNELS) : store->channels;
+        for (unsigned channel = 0; channel < WEIRI_CHANNELS && count > 0; channel++) {
+            weiri_write_notify(store, channel, INT_MAX);
+        }
         if (store->follow_left == 0) {
             return false;
         }

@@ -223,7 +223,7 @@ TEST(next_look, "a consumer looks again when the next job is due, however long t
     CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
     fault.watch = NULL;
     CHECK_INT(synced_ns, >, 0);
-    weiri_source_note(consumer, &consumer->sources[0], 0, &exchange);
+    weiri_source_note(consumer, &consumer->sources[0], &exchange);
     CHECK_INT(consumer->sources[0].next_ns, >=, before + HOUR);
     CHECK_INT(consumer->sources[0].next_ns, <=, synced_ns + HOUR);
     jobs_free_one(broker, job);

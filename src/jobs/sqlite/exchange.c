@@ -105,7 +105,12 @@ static void collect(struct weiri_store *store, struct exchange_request *request,
     struct weiri_connection *writer = &store->writer;
     int64_t suspect_in_ns = 0;
     int64_t tube;
-    if (!weiri_tube_find(writer, exchange->tube, &tube)) {
+    bool is_known = weiri_tube_find(writer, exchange->tube, &tube);
+    exchange->mark.tube = exchange->tube;
+    exchange->mark.channel = is_known ? weiri_store_channel(tube) : WEIRI_CHANNEL_NEW;
+    /* Under the lock, and before suspects are counted: who notifies comes later. */
+    exchange->mark.mark = weiri_store_mark(store, &exchange->mark);
+    if (!is_known) {
         exchange->is_empty = true;
         return;
     }

@@ -144,7 +144,7 @@ TEST(why, "why says that a job waits for its group, and not what a limit does no
 static bool wakes(weir_broker *broker, struct weiri_list *list, enum weiri_job_event event)
 {
     struct weiri_exchange exchange = {.tube = "t", .wanted = 1, .attempts_max = 1};
-    uint32_t mark = broker->ops->mark(broker->store, "t");
+    struct weiri_mark mark = jobs_mark(broker, "t");
     if (event == WEIRI_JOB_EXPIRE) {
         jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
         CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
@@ -152,7 +152,7 @@ static bool wakes(weir_broker *broker, struct weiri_list *list, enum weiri_job_e
     } else {
         settle_first(broker, list, event);
     }
-    return broker->ops->mark(broker->store, "t") != mark;
+    return jobs_has_news(broker, mark);
 }
 
 TEST(wakes, "the end of a run of a group wakes waiters where its tube has a limit, and only there")

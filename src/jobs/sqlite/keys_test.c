@@ -574,10 +574,9 @@ TEST(woken, "a put that brings a job forward wakes consumers; one that leaves th
     struct weir_put_options other = {.delay_ns = 7 * HOUR, .priority = 5};
     (void)jobs_put(broker, "t", "other", &other);
     for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
-        uint32_t mark = broker->ops->mark(broker->store, "t");
+        struct weiri_mark mark = jobs_mark(broker, "t");
         CHECK(put(broker, puts[i].mode, "x", puts[i].delay_ns) != 0);
-        bool is_woken = broker->ops->mark(broker->store, "t") != mark;
-        CHECK_INT(is_woken, ==, puts[i].wakes);
+        CHECK_INT(jobs_has_news(broker, mark), ==, puts[i].wakes);
     }
     weir_broker_close(broker);
 }

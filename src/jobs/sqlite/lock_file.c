@@ -26,34 +26,29 @@
 #define CHECK_NS INT64_C(10000000)
 #define POLL_NS INT64_C(50000000)
 
-/* A counter of notifications to sleep on.
+/* The file's content. All zero is valid; each open writes MAGIC.
  *
- * No wake-up is lost. The waiter reads the counter (its mark), checks its predicate, and sleeps
- * unless the counter has changed. The kernel compares and begins the sleep in one step, and
- * increments and wakes in another. So a notification after the mark either makes the comparison
- * fail, or finds the waiter asleep. */
-struct channel {
-    uint32_t notifications;
-    uint32_t reserved0;
-    /* Of the lock: 1 while a waiter has not got it. Of another channel: how many waiters must also
-     * be notified when a tube becomes empty. */
-    uint32_t interest;
-    uint32_t reserved1;
-    uint64_t magic;     /* of the first channel: MAGIC */
-    uint32_t noted;     /* of the first channel */
-    uint32_t control;   /* of the first channel */
-    uint32_t unused[8]; /* up to a cache line */
-};
-
-/* The file's content. All zero is valid; each open writes MAGIC. */
+ * A channel is a counter of notifications to sleep on. No wake-up is lost. The waiter reads the
+ * counter (its mark), checks its predicate, and sleeps unless the counter has changed. The kernel
+ * compares and begins the sleep in one step, and increments and wakes in another. So a notification
+ * after the mark either makes the comparison fail, or finds the waiter asleep. */
 #define MAGIC UINT64_C(0x6b636f6c72696577) /* "weirlock" */
 
 struct weiri_lock_page {
-    struct channel released; /* notified when the lock is released; has MAGIC */
-    struct channel channels[WEIRI_CHANNELS];
+    struct head {
+        uint32_t released; /* the channel that is notified when the lock is released */
+        uint32_t unused;
+        uint32_t interest; /* 1 while a waiter for the lock has not got it */
+        uint32_t unused1;
+        uint64_t magic;
+        uint32_t noted;
+        uint32_t control;
+        uint32_t unused2[8]; /* up to a cache line */
+    } head;
+    uint32_t channels[WEIRI_CHANNELS];
 };
 
-_Static_assert(sizeof(struct weiri_lock_page) == 4096, "the page is a page");
+_Static_assert(sizeof(struct weiri_lock_page) == 16384, "whole pages");
 
 /* Changes a word and wakes waiters for it, in the kernel. The call's comparison has no use here: if
  * the old value was negative, one more waiter may wake. A missing page cannot be changed;
@@ -64,28 +59,26 @@ static void change(uint32_t *word, unsigned operation, unsigned operand, int wak
                   FUTEX_OP(operation, operand, FUTEX_OP_CMP_LT, 0));
 }
 
-static void notify(struct channel *channel, int count)
+static void notify(uint32_t *channel, int count)
 {
-    change(&channel->notifications, FUTEX_OP_ADD, 1, count);
+    change(channel, FUTEX_OP_ADD, 1, count);
 }
 
 static void notify_all(struct weiri_lock_page *page)
 {
-    notify(&page->released, INT_MAX);
-    change(&page->released.control, FUTEX_OP_ADD, 1, 0);
+    notify(&page->head.released, INT_MAX);
+    notify(&page->head.control, 0);
     for (unsigned i = 0; i < WEIRI_CHANNELS; i++) {
         notify(&page->channels[i], INT_MAX);
     }
 }
 
-/* Reads a channel's words; zero where the file is too short. They may have changed on return. */
-static struct channel read_channel(const struct weiri_lock_file *file,
-                                   const struct channel *channel)
+/* Reads a word; zero where the file is too short. It may have changed on return. */
+static uint32_t read_word(int fd, size_t offset)
 {
-    struct channel seen = {0};
-    off_t offset = (off_t)((const char *)channel - (const char *)file->page);
-    ssize_t size = pread(file->fd, &seen, sizeof(seen), offset);
-    return size == (ssize_t)sizeof(seen) ? seen : (struct channel){0};
+    uint32_t word;
+    ssize_t size = pread(fd, &word, sizeof(word), (off_t)offset);
+    return size == (ssize_t)sizeof(word) ? word : 0;
 }
 
 /* Converts a reading of weiri_monotonic_now() for the kernel, which takes no negative times. */
@@ -97,41 +90,27 @@ static struct timespec time_of(int64_t reading_ns)
 }
 
 /* Returns 0 or a number of errno.h: ETIMEDOUT: the limit has passed; EFAULT: there is no page. */
-static int sleep_until(struct channel *channel, uint32_t mark, int64_t limit_ns)
+static int sleep_until(uint32_t *channel, uint32_t mark, int64_t limit_ns)
 {
     struct timespec time = time_of(limit_ns);
-    long result = syscall(SYS_futex, &channel->notifications, FUTEX_WAIT_BITSET, mark, &time, NULL,
-                          FUTEX_BITSET_MATCH_ANY);
+    long result =
+        syscall(SYS_futex, channel, FUTEX_WAIT_BITSET, mark, &time, NULL, FUTEX_BITSET_MATCH_ANY);
     return result == 0 ? 0 : errno;
 }
 
-/* Checks whether an existing file is a lock file, or one that is just being made. Called before any
- * change, since it may be another program's file. */
+/* Checks whether an existing file is a lock file, which may be of another length, or one that is
+ * just being made. Called before any change, since it may be another program's file. */
 static int check_content(int fd)
 {
-    struct stat facts;
-    if (fstat(fd, &facts) != 0) {
+    static const struct weiri_lock_page zeros;
+    struct weiri_lock_page page = {.head = {.magic = 0}};
+    ssize_t size = pread(fd, &page, sizeof(page), 0);
+    if (size < 0) {
         return errno;
     }
-    if (facts.st_size == 0) {
-        return 0;
-    }
-    unsigned char page[sizeof(struct weiri_lock_page)];
-    if (facts.st_size != (off_t)sizeof(page) ||
-        pread(fd, page, sizeof(page), 0) != (ssize_t)sizeof(page)) {
-        return EBADMSG;
-    }
-    uint64_t magic;
-    memcpy(&magic, page + offsetof(struct weiri_lock_page, released.magic), sizeof(magic));
-    if (magic == MAGIC) {
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof(page); i++) {
-        if (page[i] != 0) {
-            return EBADMSG;
-        }
-    }
-    return 0;
+    bool is_begun = size == 0 || (size == (ssize_t)sizeof(page) && lseek(fd, 0, SEEK_END) == size &&
+                                  memcmp(&page, &zeros, sizeof(page)) == 0);
+    return is_begun || page.head.magic == MAGIC ? 0 : EBADMSG;
 }
 
 /* Extends the file to its size and writes MAGIC. Existing content stays. Allocates disk blocks for
@@ -139,7 +118,7 @@ static int check_content(int fd)
 static int fill(int fd)
 {
     const uint64_t magic = MAGIC;
-    const off_t offset = offsetof(struct weiri_lock_page, released.magic);
+    const off_t offset = offsetof(struct weiri_lock_page, head.magic);
     int error;
     do {
         error = posix_fallocate(fd, 0, (off_t)sizeof(struct weiri_lock_page));
@@ -221,17 +200,18 @@ void weiri_lock_file_close(struct weiri_lock_file *file)
 /* Takes flock(2) of the file that is open. */
 static int take(struct weiri_lock_file *file, int64_t limit_ns)
 {
-    struct channel *released = &file->page->released;
+    struct head *head = &file->page->head;
     bool has_waited = false;
     for (;;) {
-        struct channel seen = read_channel(file, released);
+        struct head seen = {.released = 0};
+        (void)!pread(file->fd, &seen, sizeof(seen), 0);
         /* A process that comes while another waits sleeps first. Else one that locks again at once
          * would always win against one that must wake up. An interest left by a dead process costs
          * one short sleep. */
         if (has_waited || seen.interest == 0) {
             if (flock(file->fd, LOCK_EX | LOCK_NB) == 0) {
                 if (has_waited) {
-                    change(&released->interest, FUTEX_OP_SET, 0, 0);
+                    change(&head->interest, FUTEX_OP_SET, 0, 0);
                 }
                 file->noted = seen.noted;
                 return 0;
@@ -242,7 +222,7 @@ static int take(struct weiri_lock_file *file, int64_t limit_ns)
             if (errno != EWOULDBLOCK) {
                 return errno;
             }
-            change(&released->interest, FUTEX_OP_SET, 1, 0);
+            change(&head->interest, FUTEX_OP_SET, 1, 0);
         }
         int64_t now = weiri_monotonic_now();
         if (now >= limit_ns) {
@@ -250,7 +230,7 @@ static int take(struct weiri_lock_file *file, int64_t limit_ns)
         }
         int64_t end_ns = weiri_time_add(now, CHECK_NS);
         end_ns = end_ns < limit_ns ? end_ns : limit_ns;
-        if (sleep_until(released, seen.notifications, end_ns) == EFAULT) {
+        if (sleep_until(&head->released, seen.released, end_ns) == EFAULT) {
             /* The file was cut short. Only the time ends this sleep. */
             _Atomic uint32_t word = 0;
             (void)weiri_futex_wait(&word, 0, end_ns);
@@ -327,22 +307,18 @@ int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns)
 void weiri_lock_file_unlock(struct weiri_lock_file *file)
 {
     (void)flock(file->fd, LOCK_UN);
-    notify(&file->page->released, 1);
+    notify(&file->page->head.released, 1);
 }
 
 void weiri_lock_file_note(struct weiri_lock_file *file, uint32_t number)
 {
     /* Where this fails, the number is that of an earlier note. */
-    (void)!pwrite(file->fd, &number, sizeof(number),
-                  offsetof(struct weiri_lock_page, released.noted));
+    (void)!pwrite(file->fd, &number, sizeof(number), offsetof(struct weiri_lock_page, head.noted));
 }
 
 uint32_t weiri_lock_file_noted(int fd)
 {
-    uint32_t number;
-    ssize_t size =
-        pread(fd, &number, sizeof(number), offsetof(struct weiri_lock_page, released.noted));
-    return size == (ssize_t)sizeof(number) ? number : 0;
+    return read_word(fd, offsetof(struct weiri_lock_page, head.noted));
 }
 
 int weiri_lock_file_reserve(struct weiri_lock_file *file)
@@ -386,12 +362,12 @@ int weiri_lock_file_try(const char *path, int *ret_fd)
 
 uint32_t weiri_channel_mark(struct weiri_lock_file *file, unsigned channel)
 {
-    return read_channel(file, &file->page->channels[channel]).notifications;
+    return read_word(file->fd, offsetof(struct weiri_lock_page, channels[channel]));
 }
 
-void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel)
+void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel, int count)
 {
-    notify(&file->page->channels[channel], INT_MAX);
+    notify(&file->page->channels[channel], count);
 }
 
 _Atomic bool weiri_channel_is_old_kernel;
@@ -403,7 +379,7 @@ static int sleep_for_all(struct weiri_lock_file *file, const struct weiri_channe
     struct futex_waitv words[FUTEX_WAITV_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
         words[i].val = marks[i].mark;
-        words[i].uaddr = (uintptr_t)&file->page->channels[marks[i].channel].notifications;
+        words[i].uaddr = (uintptr_t)&file->page->channels[marks[i].channel];
         words[i].flags = FUTEX_32;
     }
     struct timespec time = time_of(limit_ns);
@@ -415,7 +391,7 @@ static int sleep_for_all(struct weiri_lock_file *file, const struct weiri_channe
 static int poll_all(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
                     size_t count, int64_t limit_ns)
 {
-    struct channel *first = &file->page->channels[marks[0].channel];
+    uint32_t *first = &file->page->channels[marks[0].channel];
     int error = ETIMEDOUT;
     for (int64_t now = 0; error == ETIMEDOUT && now < limit_ns; now = weiri_monotonic_now()) {
         for (size_t i = 1; i < count; i++) {
@@ -446,22 +422,12 @@ bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel
     return poll_all(file, marks, count, limit_ns) != ETIMEDOUT;
 }
 
-void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching)
-{
-    change(&file->page->channels[channel].interest, FUTEX_OP_ADD, is_watching ? 1 : UINT32_MAX, 0);
-}
-
-bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel)
-{
-    return read_channel(file, &file->page->channels[channel]).interest > 0;
-}
-
 uint32_t weiri_control_mark(struct weiri_lock_file *file)
 {
-    return read_channel(file, &file->page->released).control;
+    return read_word(file->fd, offsetof(struct weiri_lock_page, head.control));
 }
 
 void weiri_control_notify(struct weiri_lock_file *file)
 {
-    change(&file->page->released.control, FUTEX_OP_ADD, 1, 0);
+    notify(&file->page->head.control, 0);
 }

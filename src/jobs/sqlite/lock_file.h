@@ -3,6 +3,7 @@
 #ifndef WEIRI_SQLITE_LOCK_FILE_H
 #define WEIRI_SQLITE_LOCK_FILE_H
 
+#include <limits.h> /* INT_MAX, for all waiters */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,8 +38,7 @@ struct weiri_lock_file {
     uint32_t noted;               /* the number that was noted when the lock was taken */
 };
 
-/* The number of channels. A tube is assigned to one by its hash. */
-#define WEIRI_CHANNELS 63
+#define WEIRI_CHANNELS 4080
 
 /* Opens or makes the file (weiri_file_open_private(); where it is PATH.lock and PATH is there, with
  * the mode of that, and its owner if root makes it). The path is borrowed until it is closed.
@@ -72,8 +72,9 @@ int weiri_lock_file_try(const char *path, int *ret_fd);
 
 /* The number of notifications so far. Read it before the check of the predicate to wait for. */
 uint32_t weiri_channel_mark(struct weiri_lock_file *file, unsigned channel);
-/* Wakes all waiters of a channel. */
-void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel);
+/* Wakes so many waiters of a channel, first who has slept longest. The kernel counts no stopped
+ * process among them. */
+void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel, int count);
 extern _Atomic bool weiri_channel_is_old_kernel; /* found at the first such sleep; tests set it */
 
 struct weiri_channel_mark {
@@ -85,9 +86,6 @@ struct weiri_channel_mark {
  * channels; there all but the first are looked at each 50 ms. */
 bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
                         size_t count, int64_t limit_ns);
-/* Counts the waiters that must also be notified when a tube becomes empty. */
-void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching);
-bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel);
 
 /* The control word, a mark that nobody sleeps on. Who has reserved jobs reads it now and then, and
  * where it has changed renews them, since somebody may have asked one of them to end. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static void *shared(size_t size)
     return memory;
 }
 
-TEST(is_private, "the file is 4 KiB with mode 0600 whatever the umask, and keeps its content")
+TEST(is_private, "the file is 16 KiB with mode 0600 whatever the umask, and keeps its content")
 {
     mode_t usual = umask(0277);
     struct weiri_lock_file file;
@@ -62,8 +63,8 @@ TEST(is_private, "the file is 4 KiB with mode 0600 whatever the umask, and keeps
     struct stat facts;
     CHECK_INT(stat("lock", &facts), ==, 0);
     CHECK_INT(facts.st_mode & 0777, ==, 0600);
-    CHECK_INT(facts.st_size, ==, 4096);
-    weiri_channel_notify(&file, 5);
+    CHECK_INT(facts.st_size, ==, 16384);
+    weiri_channel_notify(&file, 5, INT_MAX);
     struct weiri_lock_file other;
     CHECK_INT(weiri_lock_file_open(&other, "lock"), ==, 0);
     CHECK(!other.is_made);
@@ -190,7 +191,7 @@ TEST(channel_between_processes,
             }
         }
         atomic_store_explicit(ball, due + 1, memory_order_release);
-        weiri_channel_notify(&mine, 7);
+        weiri_channel_notify(&mine, 7, INT_MAX);
     }
     if (is_child) {
         test_end_child();
@@ -211,13 +212,8 @@ TEST(channel_limit,
     CHECK_INT(weiri_monotonic_now(), >=, limit);
     CHECK(!wait_for(&file, 0, mark, 0));
     CHECK(!wait_for(&file, 0, mark, -1));
-    weiri_channel_notify(&file, 0);
+    weiri_channel_notify(&file, 0, INT_MAX);
     CHECK(wait_for(&file, 0, mark, FOREVER));
-    CHECK(!weiri_channel_is_empty_watched(&file, 0));
-    weiri_channel_watch_empty(&file, 0, true);
-    CHECK(weiri_channel_is_empty_watched(&file, 0));
-    weiri_channel_watch_empty(&file, 0, false);
-    CHECK(!weiri_channel_is_empty_watched(&file, 0));
     weiri_lock_file_close(&file);
 }
 
@@ -252,7 +248,7 @@ TEST(not_ours_by_content, "nor is one that is as long as ours, and holds somethi
 TEST(half_made, "one that somebody has begun to make, and holds nothing yet, is made ours")
 {
     int fd = open("lock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    CHECK_INT(ftruncate(fd, 4096), ==, 0);
+    CHECK_INT(ftruncate(fd, 16384), ==, 0);
     CHECK_INT(close(fd), ==, 0);
     struct weiri_lock_file file = open_file();
     CHECK(!file.is_made);
@@ -262,6 +258,21 @@ TEST(half_made, "one that somebody has begun to make, and holds nothing yet, is 
     CHECK_INT(pread(file.fd, name, 8, 16), ==, 8);
     CHECK_STRING(name, "weirlock");
     weiri_lock_file_close(&file);
+}
+
+TEST(other_length,
+     "one of another length that has our name is ours, and made as long as it must be")
+{
+    struct weiri_lock_file made = open_file();
+    weiri_lock_file_close(&made);
+    static const off_t sizes[] = {4096, 100, 0, 20000};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        CHECK_INT(truncate("lock", sizes[i]), ==, 0);
+        struct weiri_lock_file file = open_file();
+        weiri_channel_notify(&file, WEIRI_CHANNELS - 1, INT_MAX);
+        CHECK_INT(weiri_channel_mark(&file, WEIRI_CHANNELS - 1), >, 0);
+        weiri_lock_file_close(&file);
+    }
 }
 
 TEST(no_room, "a file is not made if there is no space for it")
@@ -302,7 +313,7 @@ TEST(removed, "a file that was removed is replaced at the next lock, and its wai
     CHECK(!b.is_made);
     /* Both use the channels of the new file. */
     uint32_t mark = weiri_channel_mark(&b, 3);
-    weiri_channel_notify(&a, 3);
+    weiri_channel_notify(&a, 3, INT_MAX);
     CHECK_INT(weiri_channel_mark(&b, 3), ==, mark + 1);
     weiri_lock_file_unlock(&a);
     CHECK_INT(weiri_lock_file_lock(&b, FOREVER), ==, 0);
@@ -337,16 +348,14 @@ TEST(cut_short, "a file that was cut short is no crash, and is whole again at th
     struct test_thread *waiter = test_start(wait_on_channel, &b);
     test_wait_asleep(waiter);
     CHECK_INT(truncate("lock", 0), ==, 0);
-    weiri_channel_notify(&a, 3);
-    weiri_channel_watch_empty(&a, 3, true);
-    CHECK(!weiri_channel_is_empty_watched(&a, 3));
+    weiri_channel_notify(&a, 3, INT_MAX);
     CHECK_INT(weiri_channel_mark(&a, 3), ==, 0);
     CHECK(wait_for(&a, 3, 0, FOREVER));
     CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
     test_join(waiter);
     struct stat facts;
     CHECK_INT(stat("lock", &facts), ==, 0);
-    CHECK_INT(facts.st_size, ==, 4096);
+    CHECK_INT(facts.st_size, ==, 16384);
     struct weiri_lock_file c = open_file();
     /* A wait while it is cut short again still waits: with a page or without one. */
     static const off_t sizes[] = {100, 0};
@@ -369,7 +378,7 @@ TEST(cut_short, "a file that was cut short is no crash, and is whole again at th
 static void notify_last(void *arg)
 {
     struct weiri_lock_file *file = arg;
-    weiri_channel_notify(file, 40);
+    weiri_channel_notify(file, 40, INT_MAX);
 }
 
 TEST(control, "the control word rises for all processes and for no channel, and has another value "
@@ -378,7 +387,7 @@ TEST(control, "the control word rises for all processes and for no channel, and 
     struct weiri_lock_file file = open_file();
     struct weiri_lock_file other = open_file();
     CHECK_INT(weiri_control_mark(&file), ==, 0);
-    weiri_channel_notify(&file, 0);
+    weiri_channel_notify(&file, 0, INT_MAX);
     weiri_lock_file_unlock(&file);
     CHECK_INT(weiri_control_mark(&file), ==, 0);
     pid_t child = fork();
@@ -412,7 +421,7 @@ TEST(several, "a sleep for several channels ends with a notification of any, on 
         weiri_channel_is_old_kernel = is_old == 1;
         struct weiri_channel_mark marks[64];
         for (unsigned i = 0; i < 64; i++) {
-            unsigned channel = i % WEIRI_CHANNELS;
+            unsigned channel = i == 0 ? WEIRI_CHANNELS - 1 : i;
             marks[i] = (struct weiri_channel_mark){channel, weiri_channel_mark(&file, channel)};
         }
         while (weiri_channel_wait(&file, marks, 64, weiri_monotonic_now())) {

@@ -85,9 +85,9 @@ void weiri_policy_edit(struct weiri_store *store, struct weiri_edit_request *req
     if (request->status != WEIR_OK) {
         return;
     }
-    /* Consumers that found full groups look again. */
-    weiri_write_notify(store, name, false);
     tube = weiri_tube_add(store, name);
+    /* Consumers that found full groups look again. */
+    weiri_write_notify(store, weiri_store_channel(tube), INT_MAX);
     weiri_sql_run(
         &store->writer, WEIRI_SQL_SET_POLICY,
         WEIRI_VALUES(tube, policy->keep_ns,

@@ -24,6 +24,7 @@ int64_t weiri_tube_add(struct weiri_store *store, const char *name)
     if (weiri_tube_find(&store->writer, name, &tube)) {
         return tube;
     }
+    weiri_write_notify(store, WEIRI_CHANNEL_NEW, INT_MAX);
     weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TUBE, WEIRI_VALUES(name));
     return sqlite3_last_insert_rowid(store->writer.db);
 }
@@ -351,28 +352,9 @@ static bool concerns_waiters(struct weiri_store *store, const struct weiri_tally
                             &ignored));
 }
 
-static void tell(struct weiri_store *store, const struct weiri_tally *tally, bool is_concerned)
-{
-    struct weiri_connection *writer = &store->writer;
-    sqlite3_stmt *statement;
-    if (!weiri_sql_first(writer, WEIRI_SQL_NEWS, WEIRI_VALUES(tally->tube, tally->has_left),
-                         &statement)) {
-        weiri_sql_fail(writer, SQLITE_CORRUPT); /* a job without its tube */
-        return;
-    }
-    const char *name = weiri_sql_text(writer, statement, 0);
-    if (name != NULL && is_concerned) {
-        weiri_write_notify(store, name, false);
-    }
-    if (name != NULL && sqlite3_column_int64(statement, 1) != 0) {
-        weiri_write_notify(store, name, true);
-    }
-    weiri_sql_leave(statement);
-}
-
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
 {
-    bool is_concerned = concerns_waiters(store, tally);
+    int64_t ignored;
     if (tally->put != 0 || tally->done != 0 || tally->failed != 0 || tally->burials != 0 ||
         tally->late_dropped != 0) { /* others come with these */
         weiri_sql_run(&store->writer, WEIRI_SQL_ADD_TOTALS,
@@ -380,8 +362,12 @@ void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
                                    tally->retried, tally->expired, tally->burials,
                                    tally->late_buried, tally->late_dropped));
     }
-    if (is_concerned || tally->has_left) {
-        tell(store, tally, is_concerned);
+    if (concerns_waiters(store, tally)) {
+        weiri_write_notify(store, weiri_store_channel(tally->tube), INT_MAX);
+    }
+    if (tally->has_left &&
+        !weiri_sql_find(&store->writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tally->tube), &ignored)) {
+        weiri_write_notify(store, WEIRI_CHANNEL_EMPTIED, INT_MAX);
     }
     *tally = (struct weiri_tally){0};
 }

@@ -216,7 +216,7 @@ static void put_schedule(struct weiri_store *store, const struct weiri_edit *edi
                                        row.next_ns, weiri_store_now(store));
     save(store, tube, next, options);
     /* Consumers look again, and find when to look next. */
-    weiri_write_notify(store, options->tube, false);
+    weiri_write_notify(store, weiri_store_channel(tube), INT_MAX);
 }
 
 static void resume(struct weiri_store *store, struct weiri_edit_request *request,

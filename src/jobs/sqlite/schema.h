@@ -12,7 +12,8 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 23 /* the only one; it rises with each change of the tables */
+#define WEIRI_SCHEMA_VERSION                                                                       \
+    24 /* the only one; it rises with each change of the tables or lock file */
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_FRAME_SIZE (24 + WEIRI_PAGE_SIZE) /* of a page in the log, and its header */
 #define WEIRI_HEADER_SIZE 100                   /* of a database's first bytes */

@@ -31,9 +31,11 @@
 
 static const char lock_suffix[] = ".lock";
 
-unsigned weiri_store_channel(const char *tube)
+unsigned weiri_store_channel(int64_t tube)
 {
-    return (unsigned)(weiri_checksum(tube, strlen(tube)) % WEIRI_CHANNELS);
+    const unsigned last = WEIRI_CHANNELS - 1;
+    return tube > 0 && tube < last - WEIRI_CHANNEL_EMPTIED ? WEIRI_CHANNEL_EMPTIED + (unsigned)tube
+                                                           : last;
 }
 
 enum weir_status weiri_number_parse(const char *name, const char *text, int64_t *ret_number,
@@ -339,11 +341,11 @@ static void close_store(void *arg)
     weiri_release(allocator, store, sizeof(*store));
 }
 
-uint32_t weiri_store_mark(void *arg, const char *tube)
+uint32_t weiri_store_mark(void *arg, const struct weiri_mark *mark)
 {
     struct weiri_store *store = arg;
-    return tube == NULL ? weiri_control_mark(&store->lock_file)
-                        : weiri_channel_mark(&store->lock_file, weiri_store_channel(tube));
+    return mark == NULL ? weiri_control_mark(&store->lock_file)
+                        : weiri_channel_mark(&store->lock_file, mark->channel);
 }
 
 static bool wait_for_jobs(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
@@ -352,22 +354,15 @@ static bool wait_for_jobs(void *arg, const struct weiri_mark *marks, size_t coun
     struct weiri_channel_mark channels[WEIRI_MARKS_MAX];
     WEIRI_ASSERT(count <= WEIRI_MARKS_MAX);
     for (size_t i = 0; i < count; i++) {
-        channels[i] =
-            (struct weiri_channel_mark){weiri_store_channel(marks[i].tube), marks[i].mark};
+        channels[i] = (struct weiri_channel_mark){marks[i].channel, marks[i].mark};
     }
     return weiri_channel_wait(&store->lock_file, channels, count, limit_ns);
 }
 
-static void watch_empty(void *arg, const char *tube, bool is_watching)
+static void wake_waits(void *arg, const struct weiri_mark *mark)
 {
     struct weiri_store *store = arg;
-    weiri_channel_watch_empty(&store->lock_file, weiri_store_channel(tube), is_watching);
-}
-
-static void wake_waits(void *arg, const char *tube)
-{
-    struct weiri_store *store = arg;
-    weiri_channel_notify(&store->lock_file, weiri_store_channel(tube));
+    weiri_channel_notify(&store->lock_file, mark->channel, INT_MAX);
 }
 
 #define ENTRY(name) .name = weiri_store_##name,
@@ -384,6 +379,5 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .transaction_open = weiri_transaction_open,
     .transaction_step = weiri_transaction_step,
     .wait = wait_for_jobs,
-    .watch_empty = watch_empty,
     .wake = wake_waits,
     WEIRI_STORE_WRITES(ENTRY) WEIRI_STORE_READS(ENTRY)};

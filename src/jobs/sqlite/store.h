@@ -50,14 +50,16 @@ struct weiri_store {
     struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
     struct weiri_list kept WEIRI_GUARDED_BY(mutex); /* reservations that their holders renew */
     size_t suspects_kept WEIRI_GUARDED_BY(mutex);   /* among them (suspects.c) */
-    uint64_t suspects_left WEIRI_GUARDED_BY(mutex); /* channels whose tubes may have others */
-    bool has_made_log WEIRI_GUARDED_BY(mutex);      /* one of its readers did */
+    /* The tubes that may have others are those of channels between these two. */
+    unsigned suspects_first WEIRI_GUARDED_BY(mutex);
+    unsigned suspects_end WEIRI_GUARDED_BY(mutex);
+    bool has_made_log WEIRI_GUARDED_BY(mutex); /* one of its readers did */
 
     /* Used by the leader alone. */
     struct weiri_connection writer;
     sqlite3 *checkpointer;         /* makes checkpoints; the writer, unless that is the program's */
-    uint64_t channels;             /* to notify after the commit, one bit each */
-    uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
+    int wakes[WEIRI_CHANNELS];     /* how many waiters to wake after the commit */
+    unsigned wakes_end;            /* after the last of these that is not 0 */
     bool is_telling;               /* after the commit holders are told to renew their jobs */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
     struct weiri_remark remark;    /* to be logged: weiri_write_say() */
@@ -85,13 +87,15 @@ struct weiri_store {
     int checkpoint_pages;          /* pages between checkpoints */
 };
 
-_Static_assert(WEIRI_CHANNELS <= 64, "a channel is a bit");
-
 /* Jobs in an SQLite file; design notes: docs/internals/sqlite.md. */
 extern const struct weiri_broker_ops weiri_sqlite_ops;
 
-/* The channel of a tube. */
-unsigned weiri_store_channel(const char *tube);
+/* The channel of a tube with a row, by the number of that. Tubes of high numbers share the last
+ * one. WEIRI_CHANNEL_EMPTIED is none of theirs; all tubes without a row share the first. */
+enum {
+    WEIRI_CHANNEL_NEW = 0
+};
+unsigned weiri_store_channel(int64_t tube);
 
 /* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM; WEIR_EFORKED:
  * SQLite knows by inode what locks its process has. A child inherits what it knows, and no lock. */

@@ -428,18 +428,19 @@ TEST(many_due, "more jobs than one transaction moves become due at once and keep
 }
 
 /* Whether the tube's channel was notified since the last call. */
-static bool was_notified(weir_broker *broker, uint32_t *mark)
+static bool was_notified(weir_broker *broker, struct weiri_mark *mark)
 {
-    uint32_t before = *mark;
-    *mark = broker->ops->mark(broker->store, "t");
-    return *mark != before;
+    bool was = jobs_has_news(broker, *mark);
+    *mark = jobs_mark(broker, "t");
+    return was;
 }
 
 TEST(wake_ups, "waiters are woken by changes that concern them, and by no others")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_put_options put = {0};
-    uint32_t mark = broker->ops->mark(broker->store, "t");
+    struct weiri_mark mark = jobs_mark(broker, "t");
+    struct weiri_mark emptied = {.channel = WEIRI_CHANNEL_EMPTIED};
     (void)jobs_put(broker, "t", "ready", NULL);
     CHECK(was_notified(broker, &mark));
     /* Of delayed jobs only one that is due before all others. */
@@ -478,21 +479,50 @@ TEST(wake_ups, "waiters are woken by changes that concern them, and by no others
     jobs_free_one(broker, job);
     CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, NULL), WEIR_OK);
     CHECK(was_notified(broker, &mark));
-    /* An empty tube concerns waiters that watch for it. */
+    /* An empty tube concerns those alone that watch for it. */
     const char *ids[] = {"1", "2", "3", "4", "5"};
+    CHECK(!jobs_has_news(broker, emptied));
     (void)jobs_remove(broker, ids, 5);
+    CHECK(jobs_has_news(broker, emptied));
     CHECK(!was_notified(broker, &mark));
-    broker->ops->watch_empty(broker->store, "t", true);
     (void)jobs_put(broker, "t", "last", NULL);
     CHECK(was_notified(broker, &mark));
     job = jobs_reserve_one(broker, "t");
-    CHECK(!was_notified(broker, &mark));
+    emptied.mark = broker->ops->mark(broker->store, &emptied);
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
-    CHECK(was_notified(broker, &mark));
+    CHECK(jobs_has_news(broker, emptied));
+    CHECK(!was_notified(broker, &mark));
     jobs_free_one(broker, job);
-    broker->ops->watch_empty(broker->store, "t", false);
-    broker->ops->wake(broker->store, "t");
+    broker->ops->wake(broker->store, &mark);
     CHECK(was_notified(broker, &mark));
+    weir_broker_close(broker);
+}
+
+TEST(channels,
+     "tubes do not wake each other's waiters, but for those without a row, which the first "
+     "job of any wakes, and those of high numbers")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_mark none = jobs_mark(broker, "t0");
+    CHECK_INT(jobs_mark(broker, "t63").channel, ==, none.channel);
+    for (int i = 0; i < 64; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "t%d", i);
+        (void)jobs_put(broker, name, "x", NULL);
+    }
+    CHECK(jobs_has_news(broker, none));
+    struct weiri_mark first = jobs_mark(broker, "t0");
+    struct weiri_mark last = jobs_mark(broker, "t63");
+    none = jobs_mark(broker, "u");
+    (void)jobs_put(broker, "t63", "x", NULL);
+    CHECK(jobs_has_news(broker, last));
+    CHECK(!jobs_has_news(broker, first));
+    CHECK(!jobs_has_news(broker, none));
+    CHECK_INT(weiri_store_channel(WEIRI_CHANNELS - 3), ==, WEIRI_CHANNELS - 2);
+    CHECK_INT(weiri_store_channel(WEIRI_CHANNELS - 2), ==, WEIRI_CHANNELS - 1);
+    CHECK_INT(weiri_store_channel(INT64_MAX), ==, WEIRI_CHANNELS - 1);
+    CHECK_INT(weiri_store_channel(-1), ==, WEIRI_CHANNELS - 1);
+    CHECK_INT(weiri_store_channel(1), >, WEIRI_CHANNEL_EMPTIED);
     weir_broker_close(broker);
 }
 

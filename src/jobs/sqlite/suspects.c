@@ -19,20 +19,20 @@ void weiri_store_keep(struct weiri_store *store, struct weiri_reservation *reser
 void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
 {
     struct weiri_store *store = arg;
-    uint64_t channels = 0;
+    unsigned first = 0;
+    unsigned end = 0;
     weiri_mutex_lock(&store->mutex);
     weiri_list_remove(&reservation->kept);
     if (reservation->is_suspect) {
         reservation->is_suspect = false;
         store->suspects_kept--;
-        channels = store->suspects_left;
-        store->suspects_left = 0;
+        first = store->suspects_first;
+        end = store->suspects_end;
+        store->suspects_end = 0;
     }
     weiri_mutex_unlock(&store->mutex);
-    for (unsigned channel = 0; channels != 0; channel++, channels >>= 1) {
-        if ((channels & 1) != 0) {
-            weiri_channel_notify(&store->lock_file, channel);
-        }
+    for (unsigned channel = first; channel < end; channel++) {
+        weiri_channel_notify(&store->lock_file, channel, INT_MAX);
     }
 }
 
@@ -67,7 +67,10 @@ struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
     }
     if (here.is_there) {
         /* Before the tube's suspects are looked for: the last that is let go may be gone then. */
-        store->suspects_left |= UINT64_C(1) << weiri_store_channel(exchange->tube);
+        unsigned channel = weiri_store_channel(tube);
+        bool is_first = store->suspects_end == 0 || channel < store->suspects_first;
+        store->suspects_first = is_first ? channel : store->suspects_first;
+        store->suspects_end = channel < store->suspects_end ? store->suspects_end : channel + 1;
     }
     weiri_mutex_unlock(&store->mutex);
     return here;

@@ -3,6 +3,7 @@
 #include "jobs/sqlite/write.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/panic.h"
@@ -87,14 +88,11 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
     return WEIR_OK;
 }
 
-void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)
+void weiri_write_notify(struct weiri_store *store, unsigned channel, int count)
 {
-    uint64_t bit = UINT64_C(1) << weiri_store_channel(tube);
-    if (is_about_emptiness) {
-        store->empty_channels |= bit;
-    } else {
-        store->channels |= bit;
-    }
+    int most = INT_MAX - store->wakes[channel];
+    store->wakes[channel] += count < most ? count : most;
+    store->wakes_end = channel < store->wakes_end ? store->wakes_end : channel + 1;
 }
 
 static void notify_channels(struct weiri_store *store)
@@ -102,12 +100,9 @@ static void notify_channels(struct weiri_store *store)
     if (store->is_telling) {
         weiri_control_notify(&store->lock_file);
     }
-    for (unsigned channel = 0; channel < WEIRI_CHANNELS; channel++) {
-        uint64_t bit = UINT64_C(1) << channel;
-        if ((store->channels & bit) != 0 ||
-            ((store->empty_channels & bit) != 0 &&
-             weiri_channel_is_empty_watched(&store->lock_file, channel))) {
-            weiri_channel_notify(&store->lock_file, channel);
+    for (unsigned channel = 0; channel < store->wakes_end; channel++) {
+        if (store->wakes[channel] > 0) {
+            weiri_channel_notify(&store->lock_file, channel, store->wakes[channel]);
         }
     }
 }
@@ -231,8 +226,8 @@ void weiri_write_close(struct weiri_store *store)
 
 int weiri_write_begin(struct weiri_store *store)
 {
-    store->channels = 0;
-    store->empty_channels = 0;
+    memset(store->wakes, 0, store->wakes_end * sizeof(store->wakes[0]));
+    store->wakes_end = 0;
     store->is_telling = false;
     store->has_new_worker = false;
     store->is_putting = false;

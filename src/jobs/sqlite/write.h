@@ -28,8 +28,9 @@ WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store, int6
 
 /* Begins a transaction. Returns a code of SQLite. */
 int weiri_write_begin(struct weiri_store *store);
-/* Called inside: notifies a tube's channel after the commit. */
-void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness);
+/* Called inside: wakes so many waiters of a channel after the commit, besides what others asked
+ * for; INT_MAX: all. */
+void weiri_write_notify(struct weiri_store *store, unsigned channel, int count);
 /* Commits, or rolls back where the transaction or the commit has failed. is_lasting: its answer
  * needs a flush. On failure ret_error says why, and nothing has changed, unless a write failed:
  * then the state is unknown, and the store has failed. */
