@@ -88,8 +88,8 @@ enum weir_broker_flags {
 /** Opens a broker. options may be NULL.
  *
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
- * Beside it are PATH.lock (with the mode of PATH, and its owner where root makes it), and while it
- * is in use PATH-wal and PATH-shm. After PATH may follow `?durability=full`, `normal` or `memory`
+ * Beside it are PATH.lock (with the mode of PATH, and its owner where root makes it), PATH-shm, and
+ * PATH-wal, a part of the store. After PATH may follow `?durability=full`, `normal` or `memory`
  * (options->durability comes before it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`.
  * Errors: WEIR_EINVAL (URL, options, path), WEIR_ENOTFOUND (folder; file that must exist),
  * WEIR_EACCESS (no permission, read-only, a symbolic link, several hard links), WEIR_ESCHEMA (not

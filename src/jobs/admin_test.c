@@ -64,8 +64,7 @@ TEST(each_state, "remove, kick and bury by id say of each job what was done, and
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char texts[KINDS][24];
-        (void)remove("jobs.db");
-        (void)remove("jobs.db.lock");
+        jobs_store_remove("jobs.db");
         weir_broker *broker = fill(texts);
         CHECK_COUNTS(broker, "t", 1, 1, 1, 1);
         const char *ids[KINDS];

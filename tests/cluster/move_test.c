@@ -174,7 +174,7 @@ TEST(there_and_back, "jobs go to a cluster and back: none is lost, none is doubl
         CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, JOBS / 2);
         weir_broker_close(cluster);
         weir_broker_close(store);
-        CHECK(unlink("jobs.db") == 0);
+        jobs_store_remove("jobs.db");
     }
     servers_end(&servers);
 }
@@ -234,7 +234,7 @@ TEST(killed_on_the_way_there, "a move to a cluster that is killed at any step an
         CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, JOBS / 2);
         weir_broker_close(cluster);
         weir_broker_close(store);
-        CHECK(unlink("jobs.db") == 0);
+        jobs_store_remove("jobs.db");
     }
     servers_end(&servers);
 }
@@ -262,7 +262,7 @@ TEST(killed_on_the_way_back, "a move from a cluster that is killed at any step a
         CHECK_COUNTS(store, "t", JOBS / 2, JOBS / 2, 0, 0);
         weir_broker_close(cluster);
         weir_broker_close(store);
-        CHECK(unlink("jobs.db") == 0);
+        jobs_store_remove("jobs.db");
     }
     servers_end(&servers);
 }

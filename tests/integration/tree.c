@@ -33,13 +33,15 @@ static void describe(FILE *out, const char *path, bool folder_times)
     struct stat facts;
     CHECK_INT(lstat(path, &facts), ==, 0);
     bool folder = S_ISDIR(facts.st_mode);
+    const char *suffix = strrchr(path, '-');
+    bool is_index = suffix != NULL && strcmp(suffix, "-shm") == 0; /* of a log: made at any time */
     (void)fprintf(out, "%s mode %o owner %u", path, (unsigned)facts.st_mode,
                   (unsigned)facts.st_uid);
-    if (!folder || folder_times) {
+    if ((!folder || folder_times) && !is_index) {
         (void)fprintf(out, " size %lld changed %lld.%09ld", (long long)facts.st_size,
                       (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
     }
-    if (S_ISREG(facts.st_mode)) {
+    if (S_ISREG(facts.st_mode) && !is_index) {
         (void)fprintf(out, " hash %016" PRIx64, hash_file(path));
     }
     (void)fputc('\n', out);

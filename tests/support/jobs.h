@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
 
 #include <weir/admin.h>
 #include <weir/policy.h>
@@ -132,6 +135,28 @@ static inline weir_broker *jobs_store_open(const char *path, struct jobs_wall *w
         test_fail(__FILE__, __LINE__, "open %s: %s", path, error.text);
     }
     return broker;
+}
+
+/* Folds the log of a store that nobody has open into its file and removes it, as the last close of
+ * any program with SQLite does, but of weir. */
+static inline void jobs_store_fold(const char *path)
+{
+    sqlite3 *db;
+    CHECK_INT(sqlite3_open(path, &db), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL), ==,
+              SQLITE_OK);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+}
+
+/* Removes a store that nobody has open, if there is one. */
+static inline void jobs_store_remove(const char *path)
+{
+    static const char *const endings[] = {"-wal", "-shm", "", ".lock"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        char name[800];
+        (void)snprintf(name, sizeof(name), "%s%s", path, endings[i]);
+        (void)unlink(name);
+    }
 }
 
 /* Puts a job and returns its number. */

@@ -108,8 +108,7 @@ TEST(explained, "a failed job's reason is what the user says of the status, or n
                                                : "attempt 4: the task's own error (status 1005)");
         }
         scene_close(&scene);
-        CHECK_INT(unlink("jobs.db"), ==, 0);
-        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+        jobs_store_remove("jobs.db");
     }
 }
 
@@ -308,8 +307,7 @@ TEST(delays,
             CHECK_INT(delays.told_ns[k], <=, delay_ns + delay_ns / rows[i].part);
         }
         scene_close(&delays.scene);
-        CHECK_INT(unlink("jobs.db"), ==, 0);
-        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+        jobs_store_remove("jobs.db");
     }
 }
 

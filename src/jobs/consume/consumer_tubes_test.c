@@ -91,8 +91,7 @@ TEST(weights, "tubes have the shares of their weights while all have jobs, whate
             CHECK_INT(a, <=, until * 3 / 5 + slack);
         }
         scene_close(&order.scene);
-        CHECK_INT(remove("jobs.db"), ==, 0);
-        CHECK_INT(remove("jobs.db.lock"), ==, 0);
+        jobs_store_remove("jobs.db");
     }
 }
 
@@ -237,7 +236,6 @@ TEST(rate, "runs begin no faster than the rate, and jobs are not reserved before
         }
         CHECK_INT(order.scene.consumer->long_sleeps, ==, 0);
         scene_close(&order.scene);
-        CHECK_INT(remove("jobs.db"), ==, 0);
-        CHECK_INT(remove("jobs.db.lock"), ==, 0);
+        jobs_store_remove("jobs.db");
     }
 }

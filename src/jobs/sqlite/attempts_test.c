@@ -245,7 +245,7 @@ TEST(killed, "a process killed at any write leaves a settled run with its attemp
         CHECK_INT(rows(broker), ==, 0);
         weir_broker_close(broker);
     }
-    CHECK_INT(with, >, 1);
+    CHECK_INT(with, >, 0);
     CHECK_INT(without, >, 2);
 }
 

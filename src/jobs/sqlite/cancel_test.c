@@ -103,10 +103,8 @@ struct running {
 
 static struct running begin(enum weir_verdict verdict, bool has_put)
 {
-    static const char *const files[] = {"jobs.db", "jobs.db.lock", "copy.db", "copy.db.lock"};
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        (void)unlink(files[i]);
-    }
+    jobs_store_remove("jobs.db");
+    jobs_store_remove("copy.db");
     struct running running = {open_store(), open_store(), NULL};
     struct weiri_list list;
     put(running.broker, WEIR_DUPLICATE_AGAIN, "old", 0);

@@ -215,8 +215,7 @@ static sqlite3_int64 memory_of_check(size_t count)
     CHECK_INT(found.count, ==, 0);
     sqlite3_int64 most = sqlite3_memory_highwater(0) - before;
     weir_broker_close(broker);
-    CHECK_INT(unlink("jobs.db"), ==, 0);
-    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    jobs_store_remove("jobs.db");
     free(bodies);
     return most;
 }

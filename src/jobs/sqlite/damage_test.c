@@ -19,10 +19,7 @@ static const char *const indexes[] = {"jobs_delayed", "jobs_ready", "jobs_reserv
 /* A store with jobs in each state. */
 static void make_store(void)
 {
-    static const char *const files[] = {"jobs.db", "jobs.db.lock"};
-    for (size_t i = 0; i < 2; i++) {
-        (void)unlink(files[i]);
-    }
+    jobs_store_remove("jobs.db");
     weir_broker *broker;
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
     struct weir_put_options later = {0};
@@ -345,7 +342,7 @@ TEST(shared_key,
             WEIR_EBUSY);
         weir_broker_close(broker);
         CHECK(is_sound());
-        CHECK_INT(unlink("jobs.db") | unlink("jobs.db.lock"), ==, 0);
+        jobs_store_remove("jobs.db");
     }
 }
 

@@ -103,6 +103,7 @@ static void save(const char *path, const struct image *image)
 
 static void load_base(void)
 {
+    jobs_store_fold("jobs.db");
     FILE *file = fopen("jobs.db", "rb");
     CHECK(file != NULL);
     base.size = fread(base.bytes, 1, IMAGE_SIZE, file);
@@ -249,7 +250,7 @@ static void kill_putter(const char *durability)
     CHECK_INT(jobs, >=, *acknowledged);
     CHECK_INT(jobs, <=, *acknowledged + 1);
     weir_broker_close(broker);
-    (void)unlink("jobs.db");
+    jobs_store_remove("jobs.db");
     CHECK_INT(munmap((void *)acknowledged, sizeof(*acknowledged)), ==, 0);
 }
 

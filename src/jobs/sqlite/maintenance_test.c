@@ -202,8 +202,7 @@ TEST(numbers,
         }
         CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
         weir_broker_close(broker);
-        CHECK_INT(unlink("jobs.db"), ==, 0);
-        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+        jobs_store_remove("jobs.db");
     }
 }
 

@@ -174,6 +174,7 @@ TEST(tampered, "a store with other tables, triggers or views is refused and unch
 TEST(cut_short, "a file cut anywhere is refused and unchanged")
 {
     make_store("whole.db");
+    jobs_store_fold("whole.db");
     struct stat facts;
     CHECK_INT(stat("whole.db", &facts), ==, 0);
     static char bytes[1 << 20];

@@ -475,6 +475,7 @@ static void record_run(struct image *base)
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a boot");
     CHECK_STATUS(weir_broker_schedule_put(broker, &options, NULL), WEIR_OK);
     weir_broker_close(broker);
+    jobs_store_fold("jobs.db");
     image_load(base, "jobs.db");
     lock_fd = open("jobs.db.lock", O_RDONLY | O_CLOEXEC);
     CHECK(lock_fd >= 0);

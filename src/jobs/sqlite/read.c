@@ -50,11 +50,10 @@ static bool has_empty_log(const struct weiri_store *store)
     return lstat(path, &facts) == 0 && facts.st_size == 0;
 }
 
-/* A read-only store has no writer that would remove the log. To read a store that is not in use,
- * SQLite makes an empty log, and removes it at the end if it may checkpoint. That is safe while the
- * log is empty, and under the lock it stays empty. If another process has the lock, or the store
- * open, that process will remove the log. If there is no lock file, no writer of weir is there, and
- * SQLite's own locks suffice. */
+/* To read a store without a log, SQLite makes an empty one, and removes it at the end if it may
+ * checkpoint. That is safe while the log is empty, and under the lock it stays empty. If another
+ * process has the lock, or the store open, the log stays. If there is no lock file, no writer of
+ * weir is there, and SQLite's own locks suffice. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader)
 {
     weiri_mutex_lock(&store->mutex);

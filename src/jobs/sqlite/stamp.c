@@ -191,8 +191,7 @@ enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir
     return WEIR_OK;
 }
 
-enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
-                                         struct weir_error *ret_error)
+enum weir_status weiri_stamp_check_index(struct weiri_store *store, struct weir_error *ret_error)
 {
     sqlite3_file *file = NULL;
     void volatile *region = NULL;
@@ -208,6 +207,7 @@ enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
     }
     uint32_t frames;
     memcpy(&frames, index + INDEX_FRAMES, sizeof(frames));
+    store->wal_pages = (int)frames;
     struct log_facts log;
     enum weir_status status = read_log(store->path, false, &log, ret_error);
     /* Without frames the index may have the salt of the log's next use. */

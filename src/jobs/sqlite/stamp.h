@@ -32,8 +32,9 @@ WEIR_NODISCARD enum weir_status weiri_stamp_check(const char *path, uint32_t not
 
 /* Checks that what SQLite has in memory of the log is of the log at the path. All connections of a
  * process share it; where others of this process have a log that was removed, a new one would write
- * by the index of that one into the new log. Under the lock, once the writer has read. WEIR_EIO. */
-WEIR_NODISCARD enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
+ * by the index of that one into the new log. Under the lock, once the writer has read. WEIR_EIO.
+ * Sets the store's wal_pages. */
+WEIR_NODISCARD enum weir_status weiri_stamp_check_index(struct weiri_store *store,
                                                         struct weir_error *ret_error);
 
 #endif

@@ -42,6 +42,7 @@ static void make_store(const char *path)
     weir_broker *broker = jobs_store_open(path, &wall);
     (void)jobs_put(broker, "t", "first", NULL);
     weir_broker_close(broker);
+    jobs_store_fold(path);
 }
 
 /* Refused in every way, and the store is as it was. */
@@ -64,6 +65,7 @@ static void expect_jobs(int count)
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     CHECK_COUNTS(broker, "t", 0, count, 0, 0);
     weir_broker_close(broker);
+    jobs_store_fold("jobs.db");
 }
 
 TEST(of_another_store, "the log of another store is refused, and its own is accepted")
@@ -88,6 +90,7 @@ TEST(of_another_time, "a backup beside a log that is newer or older than it is r
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
+        jobs_store_fold("jobs.db");
     }
     put_and_die("jobs.db", 1, 4000);
     copy_file("jobs.db", "newer");
@@ -101,6 +104,7 @@ TEST(of_another_time, "a backup beside a log that is newer or older than it is r
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
+        jobs_store_fold("jobs.db");
     }
     copy_file("newer-log", "jobs.db-wal");
     expect_refusal("another time of this one");
@@ -118,6 +122,7 @@ TEST(of_earlier_checkpoints, "a long log is refused beside the store that was ch
         weir_broker *broker = jobs_store_open("jobs.db", &wall);
         (void)jobs_put(broker, "t", "x", NULL);
         weir_broker_close(broker);
+        jobs_store_fold("jobs.db");
     }
     copy_file("old-log", "jobs.db-wal");
     expect_refusal("another time of this one");
@@ -225,6 +230,28 @@ TEST(written_on, "a log that is missing is noticed where it was folded in part a
 TEST(held_up, "a log that is missing is noticed where a reader held up its last checkpoint")
 {
     lose_log(2, 3, 0);
+    expect_refusal("is missing");
+}
+
+TEST(held_up_at_open, "and where a reader held up that of an open, which changed nothing else")
+{
+    make_store("jobs.db");
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        for (int i = 0; i < 250; i++) {
+            (void)put_once(broker, 4000);
+        }
+        (void)start_reader();
+        (void)put_once(broker, 4000);
+        weir_broker_close(broker);
+        (void)jobs_store_open("jobs.db", &wall);
+        _exit(0);
+    }
+    expect_exit(child);
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
     expect_refusal("is missing");
 }
 

@@ -110,7 +110,7 @@ WEIR_NODISCARD enum weir_status weiri_store_open_locked(struct weiri_store *stor
                                                         weiri_open_fn *fn, void *arg,
                                                         struct weir_error *ret_error);
 
-/* Opens the file to write, with its lock file. Closed by weiri_write_close(). */
+/* Opens the file to write, with its lock file, which is closed behind the writer. */
 WEIR_NODISCARD enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
                                                         struct weir_error *ret_error);
 

@@ -15,19 +15,18 @@
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/stamp.h"
 
-/* Pages in the WAL above which it is checkpointed, and above which its file is truncated too. Only
- * a long read lets it grow that far. The most jobs that one transaction makes ready, and the time
- * after which a put is cut, so that others can write in between. */
+/* Pages in the WAL above which it is checkpointed: by an open that finds nobody else, by others.
+ * And above which its file is truncated too: only a long read lets it grow that far. The most jobs
+ * that one transaction makes ready, and the time after which a put is cut, so that others can write
+ * in between. */
 enum {
+    OPEN_PAGES = 500,
     CHECKPOINT_PAGES = 4000,
     TRUNCATE_PAGES = 64000,
     PROMOTE_MAX = 10000,
     FOLLOW_MAX = 1000 /* where that is before others go on */
 };
 #define PUT_NS WEIR_MS(50)
-
-/* How long a close waits for the lock, without which it leaves the log as it is. */
-#define CLOSE_NS WEIR_SECONDS(1)
 
 /* Called by SQLite after each commit; as the only hook it replaces SQLite's own checkpoints. */
 static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
@@ -63,6 +62,12 @@ static const char *find_moved(const struct weiri_store *store, size_t count)
     return NULL;
 }
 
+static void fold(struct weiri_store *store)
+{
+    weiri_write_checkpoint(store, store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE
+                                                                    : SQLITE_CHECKPOINT_TRUNCATE);
+}
+
 enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_stamp_check_index(store, ret_error);
@@ -85,7 +90,14 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
     (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
     store->checkpointer = store->checkpointer == NULL ? store->writer.db : store->checkpointer;
     (void)sqlite3_exec(store->checkpointer, pragma, NULL, NULL, NULL);
-    return WEIR_OK;
+    /* No close folds the log. Before the own commit, which then starts it anew. */
+    if (store->wal_pages > OPEN_PAGES && !weiri_lock_is_shared(store->lock_file.fd)) {
+        fold(store);
+    }
+    if (weiri_write_has_failed(store)) {
+        return weiri_fail(ret_error, WEIR_EIO, "%s", store->remark.error.text);
+    }
+    return store->must_flush ? weiri_write_flush(store, ret_error) : WEIR_OK;
 }
 
 void weiri_write_notify(struct weiri_store *store, unsigned channel, int count)
@@ -172,9 +184,7 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store)
         store->checkpoint_at = store->checkpoint_pages;
     }
     if (store->wal_pages >= store->checkpoint_at) {
-        weiri_write_checkpoint(store, store->wal_pages < TRUNCATE_PAGES
-                                          ? SQLITE_CHECKPOINT_PASSIVE
-                                          : SQLITE_CHECKPOINT_TRUNCATE);
+        fold(store);
     }
 }
 
@@ -209,19 +219,6 @@ enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
         store->path, moved);
     fail_for_good(store, &error, ret_error);
     return status;
-}
-
-void weiri_write_close(struct weiri_store *store)
-{
-    int64_t limit = weiri_time_earlier(weiri_write_limit(store),
-                                       weiri_time_add(weiri_monotonic_now(), CLOSE_NS));
-    bool is_locked = weiri_write_lock(store, limit, NULL) == WEIR_OK;
-    bool may_fold = is_locked && !weiri_lock_is_shared(store->lock_file.fd);
-    weiri_connection_close(&store->writer, may_fold);
-    if (is_locked) {
-        weiri_lock_file_unlock(&store->lock_file);
-    }
-    weiri_lock_file_close(&store->lock_file);
 }
 
 int weiri_write_begin(struct weiri_store *store)

@@ -12,7 +12,8 @@
 /* Logs a remark, after the lock is released, as a callback may take long. */
 void weiri_write_say(const struct weiri_store *store, const struct weiri_remark *remark);
 
-/* Prepares the store's writer, which has read, under the lock. */
+/* Prepares the store's writer, which has read, under the lock. Copies a long log to the database
+ * where nobody else has the store open. */
 WEIR_NODISCARD enum weir_status weiri_write_prepare(struct weiri_store *store,
                                                     struct weir_error *ret_error);
 
@@ -50,10 +51,6 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store);
 /* Flushes the log; without the lock. */
 WEIR_NODISCARD enum weir_status weiri_write_flush(struct weiri_store *store,
                                                   struct weir_error *ret_error);
-
-/* Closes the writer and the lock file. The last user checkpoints the log and removes it, unless
- * another process holds the lock for a second. */
-void weiri_write_close(struct weiri_store *store);
 
 /* Whether an earlier write failed: nothing more is acknowledged. */
 bool weiri_write_has_failed(struct weiri_store *store);
