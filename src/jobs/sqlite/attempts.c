@@ -38,18 +38,10 @@ struct copies {
 static void read_attempt(struct weiri_connection *reader, sqlite3_stmt *statement,
                          struct copy *copy)
 {
-    const char *reason = weiri_sql_text(reader, statement, 8);
-    const char *tail = weiri_sql_text(reader, statement, 9);
-    int64_t number = sqlite3_column_int64(statement, 0);
-    int outcome = sqlite3_column_int(statement, 1);
-    bool is_sound = number >= 0 && number <= UINT32_MAX && outcome >= WEIR_RUN_DONE &&
-                    outcome <= WEIR_RUN_CANCELED && reason != NULL && tail != NULL;
-    if (!is_sound) {
-        weiri_sql_fail(reader, SQLITE_CORRUPT);
-        return;
-    }
-    (void)snprintf(copy->reason, sizeof(copy->reason), "%s", weiri_attempt_cut(reason, number));
-    (void)snprintf(copy->tail, sizeof(copy->tail), "%s", tail);
+    int64_t number = weiri_sql_number(reader, statement, 0, 0, UINT32_MAX);
+    int64_t outcome = weiri_sql_number(reader, statement, 1, WEIR_RUN_DONE, WEIR_RUN_CANCELED);
+    weiri_sql_copy(reader, statement, 8, copy->reason, sizeof(copy->reason));
+    weiri_sql_copy(reader, statement, 9, copy->tail, sizeof(copy->tail));
     copy->attempt = (struct weir_attempt){.number = (uint32_t)number,
                                           .outcome = (enum weir_run_outcome)outcome,
                                           .started_ns = sqlite3_column_int64(statement, 2),
@@ -58,7 +50,7 @@ static void read_attempt(struct weiri_connection *reader, sqlite3_stmt *statemen
                                           .status = sqlite3_column_int(statement, 5),
                                           .exit_status = sqlite3_column_int(statement, 6),
                                           .signal = sqlite3_column_int(statement, 7),
-                                          .reason = copy->reason,
+                                          .reason = weiri_attempt_cut(copy->reason, number),
                                           .tail = copy->tail};
 }
 

@@ -133,6 +133,12 @@ const char *weiri_sql_text(struct weiri_connection *connection, sqlite3_stmt *st
                            int column);
 struct weiri_value weiri_sql_blob(struct weiri_connection *connection, sqlite3_stmt *statement,
                                   int column);
+/* A text that is there and fits into size bytes; a number from least to most. Else the row is
+ * damaged, which sticks, and the text is "", the number the least one. */
+void weiri_sql_copy(struct weiri_connection *connection, sqlite3_stmt *statement, int column,
+                    char *text, size_t size);
+int64_t weiri_sql_number(struct weiri_connection *connection, sqlite3_stmt *statement, int column,
+                         int64_t least, int64_t most);
 
 /* Runs a statement whose rows do not matter. Returns what sticks. */
 int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which,

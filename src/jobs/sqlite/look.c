@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Counts of tubes, and jobs as they are. What a transaction finds is copied, and told after it. */
-#include <stdio.h>
-
 #include "base/array.h"
 #include "base/error.h"
 #include "jobs/sqlite/read.h"
@@ -14,23 +12,18 @@
 static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
                       struct weir_tube_counts *ret_counts)
 {
-    const char *name = weiri_sql_text(reading->reader, statement, 1);
     struct weir_tube_counts counts = {0};
     uint64_t *const numbers[] = {&counts.delayed, &counts.ready,  &counts.reserved, &counts.buried,
                                  &counts.put,     &counts.done,   &counts.failed,   &counts.retried,
                                  &counts.expired, &counts.burials};
-    bool is_sound = name != NULL;
     for (int i = 0; i < 10; i++) {
-        int64_t number = sqlite3_column_int64(statement, i + 3);
-        is_sound = is_sound && number >= 0;
-        *numbers[i] = (uint64_t)number;
+        *numbers[i] = (uint64_t)weiri_sql_number(reading->reader, statement, i + 3, 0, INT64_MAX);
     }
-    weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
+    weiri_sql_copy(reading->reader, statement, 1, counts.tube, sizeof(counts.tube));
     int64_t paused_until_ns = sqlite3_column_int64(statement, 0);
     counts.paused_until_ns = paused_until_ns > reading->now_ns ? paused_until_ns : 0;
     counts.ready_since_ns = sqlite3_column_int64(statement, 2);
     *ret_counts = counts;
-    (void)snprintf(ret_counts->tube, sizeof(ret_counts->tube), "%s", name == NULL ? "" : name);
 }
 
 /* The tubes of a name; NULL: all. */

@@ -15,27 +15,20 @@ void weiri_tube_read(struct weiri_connection *connection, int64_t tube,
 {
     *ret_record = (struct weiri_tube_record){.last_ns = 0};
     sqlite3_stmt *statement;
-    int64_t numbers[7];
     if (!weiri_sql_first(connection, WEIRI_SQL_TUBE_RECORD, WEIRI_VALUES(tube), &statement)) {
         weiri_sql_fail(connection, SQLITE_CORRUPT); /* a job without its tube */
         return;
     }
-    bool is_sound = true;
-    for (int i = 0; i < 7; i++) {
-        numbers[i] = sqlite3_column_int64(statement, i);
-        is_sound = is_sound && numbers[i] >= (i == 1 ? WEIR_KEEP_NONE : 0);
-    }
+#define WITHIN(column, least, most) weiri_sql_number(connection, statement, column, least, most)
+    ret_record->paused_until_ns = WITHIN(0, 0, INT64_MAX);
+    ret_record->policy =
+        (struct weir_tube_policy){.keep_ns = WITHIN(1, WEIR_KEEP_NONE, INT64_MAX),
+                                  .keep_count = (uint64_t)WITHIN(2, 0, INT64_MAX),
+                                  .late_ns = WITHIN(3, 0, INT64_MAX),
+                                  .late = (uint32_t)WITHIN(4, 0, WEIR_LATE_DROP),
+                                  .group_limit = (uint32_t)WITHIN(5, 0, UINT32_MAX),
+                                  .archive = (uint32_t)WITHIN(6, 0, 1)};
     weiri_sql_leave(statement);
-    is_sound =
-        is_sound && numbers[4] <= WEIR_LATE_DROP && numbers[5] <= UINT32_MAX && numbers[6] <= 1;
-    weiri_sql_fail(connection, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
-    *ret_record = (struct weiri_tube_record){.paused_until_ns = numbers[0],
-                                             .policy = {.keep_ns = numbers[1],
-                                                        .keep_count = (uint64_t)numbers[2],
-                                                        .late_ns = numbers[3],
-                                                        .late = (uint32_t)numbers[4],
-                                                        .group_limit = (uint32_t)numbers[5],
-                                                        .archive = (uint32_t)numbers[6]}};
 }
 
 bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now)

@@ -34,42 +34,33 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
 {
 #define INTEGER(name) sqlite3_column_int64(statement, WEIRI_COLUMN_##name)
 #define IS_THERE(name) (sqlite3_column_type(statement, WEIRI_COLUMN_##name) != SQLITE_NULL)
+#define WITHIN(name, least, most)                                                                  \
+    weiri_sql_number(connection, statement, WEIRI_COLUMN_##name, least, most)
     bool is_suspect = INTEGER(state) == WEIRI_READY_SUSPECT;
-    int64_t state = is_suspect ? WEIR_JOB_READY : INTEGER(state);
-    int64_t attempts = INTEGER(attempts);
-    int64_t token = INTEGER(token);
-    int64_t lost = INTEGER(lost);
-    int64_t verdict = INTEGER(verdict);
-    int64_t attempts_max = INTEGER(attempts_max);
-    struct weiri_job_row row = {
+    int64_t state = is_suspect ? WEIR_JOB_READY : WITHIN(state, WEIR_JOB_DELAYED, WEIR_JOB_ENDED);
+    *ret_row = (struct weiri_job_row){
         .number = INTEGER(id),
         .tube = INTEGER(tube),
-        .facts = {.run_at_ns = INTEGER(run_at), .ttr_ns = INTEGER(ttr), .lease_ns = INTEGER(lease)},
+        .facts = {.state = (enum weir_job_state)state,
+                  .attempts = (uint32_t)WITHIN(attempts, 0, UINT32_MAX),
+                  .run_at_ns = INTEGER(run_at),
+                  .ttr_ns = WITHIN(ttr, 1, INT64_MAX),
+                  .lease_ns = INTEGER(lease),
+                  .token = (uint64_t)WITHIN(token, 0, INT64_MAX),
+                  .verdict = (enum weir_verdict)WITHIN(verdict, 0, WEIR_VERDICT_RETRY),
+                  .attempts_max = (uint32_t)WITHIN(attempts_max, 0, UINT32_MAX),
+                  .lost = (uint32_t)WITHIN(lost, 0, UINT32_MAX)},
         .priority = (int32_t)INTEGER(priority),
         .created_ns = INTEGER(created),
         .started_ns = INTEGER(started),
         .owner = INTEGER(owner),
-        .progress = IS_THERE(progress) ? (int)INTEGER(progress) : -1,
+        .progress = IS_THERE(progress) ? (int)WITHIN(progress, -1, 100) : -1,
         .worker = INTEGER(worker),
-        .end = (enum weir_run_outcome)INTEGER(outcome),
+        .end = (enum weir_run_outcome)WITHIN(outcome, 0, WEIR_RUN_DROPPED),
         .key = {.is_there = IS_THERE(key),
                 .again = (uint64_t)INTEGER(again),
                 .again_at_ns = INTEGER(again_at)},
     };
-    if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ENDED || attempts < 0 ||
-        attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0 || row.progress < -1 ||
-        row.progress > 100 || verdict < 0 || verdict > WEIR_VERDICT_RETRY || attempts_max < 0 ||
-        attempts_max > UINT32_MAX || lost < 0 || lost > UINT32_MAX || INTEGER(outcome) < 0 ||
-        INTEGER(outcome) > WEIR_RUN_DROPPED) {
-        weiri_sql_fail(connection, SQLITE_CORRUPT);
-    }
-    row.facts.state = (enum weir_job_state)state;
-    row.facts.attempts = (uint32_t)attempts;
-    row.facts.token = (uint64_t)token;
-    row.facts.verdict = (enum weir_verdict)verdict;
-    row.facts.attempts_max = (uint32_t)attempts_max;
-    row.facts.lost = (uint32_t)lost;
-    *ret_row = row;
 }
 
 bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row)
