@@ -37,6 +37,26 @@ WEIR_NODISCARD enum weir_status weiri_reading_run(struct weiri_reading *reading,
 WEIR_NODISCARD enum weir_status weiri_read(struct weiri_store *store, weiri_read_fn *run, void *arg,
                                            struct weir_error *ret_error);
 
+/* --- schedules (schedule_look.c) --- */
+
+struct weiri_schedule_row {
+    int64_t number;
+    int64_t tube; /* its number */
+    int64_t job;  /* of the last firing; 0: none yet */
+    int64_t first_at_ns;
+    struct weir_job_schedule schedule; /* without its body; its texts are these: */
+    struct weir_job_id last;
+    char name[WEIR_TUBE_SIZE_MAX + 1];
+    char tube_name[WEIR_TUBE_SIZE_MAX + 1];
+    char cron[WEIR_SCHEDULE_CRON_SIZE_MAX + 1];
+    char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
+    char problem[sizeof(struct weir_error)];
+};
+
+/* Reads the columns WEIRI_SQL_SCHEDULE of a statement's row. */
+void weiri_schedule_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+                         struct weiri_schedule_row *ret_row);
+
 /* --- jobs as they are (copy.c) --- */
 
 /* Reads a row of WEIRI_SQL_PICK or WEIRI_SQL_PEEK: the row's facts, and of the job all but its id,

@@ -9,90 +9,72 @@
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/read.h"
 
-/* A schedule with its texts. */
 struct copy {
     char from[WEIR_TUBE_SIZE_MAX + 2]; /* it is the first one that is not before this name */
     bool is_there;
-    struct weir_job_schedule schedule;
-    struct weir_job_id last;
-    char name[WEIR_TUBE_SIZE_MAX + 1];
-    char tube[WEIR_TUBE_SIZE_MAX + 1];
-    char cron[WEIR_SCHEDULE_CRON_SIZE_MAX + 1];
-    char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
-    char problem[sizeof(struct weir_error)];
+    struct weiri_schedule_row row;
     unsigned char *body; /* of body_size bytes, at least one */
 };
 
-/* Copies the texts of a row, of which none is longer than those that are put. */
-static void read_texts(struct weiri_connection *reader, sqlite3_stmt *statement, struct copy *copy)
+void weiri_schedule_read(struct weiri_connection *connection, sqlite3_stmt *statement,
+                         struct weiri_schedule_row *ret_row)
 {
-    const struct {
-        char *text;
-        size_t size;
-    } rows[] = {{copy->name, sizeof(copy->name)},
-                {copy->tube, sizeof(copy->tube)},
-                {copy->cron, sizeof(copy->cron)},
-                {copy->zone, sizeof(copy->zone)},
-                {copy->problem, sizeof(copy->problem)}};
-    for (int i = 0; i < 5; i++) {
-        const char *text = weiri_sql_text(reader, statement, 14 + i);
-        bool fits = text != NULL && strlen(text) < rows[i].size;
-        weiri_sql_fail(reader, fits ? SQLITE_OK : SQLITE_CORRUPT);
-        (void)snprintf(rows[i].text, rows[i].size, "%s", text == NULL ? "" : text);
+#define INTEGER(column) sqlite3_column_int64(statement, column)
+#define WITHIN(column, least, most) weiri_sql_number(connection, statement, column, least, most)
+#define COPY(column, name)                                                                         \
+    weiri_sql_copy(connection, statement, column, ret_row->name, sizeof(ret_row->name))
+    COPY(4, name);
+    COPY(5, tube_name);
+    COPY(6, cron);
+    COPY(7, zone);
+    COPY(8, problem);
+    ret_row->number = INTEGER(0);
+    ret_row->tube = INTEGER(1);
+    ret_row->job = INTEGER(2);
+    ret_row->first_at_ns = INTEGER(3);
+    ret_row->last.text[0] = '\0';
+    if (ret_row->job != 0) {
+        weiri_number_format(ret_row->job, &ret_row->last);
     }
+    bool has_rate = ret_row->cron[0] == '\0';
+    ret_row->schedule = (struct weir_job_schedule){
+        .name = ret_row->name,
+        .tube = ret_row->tube_name,
+        .cron = ret_row->cron,
+        .zone = ret_row->zone,
+        .problem = ret_row->problem,
+        .last_id = ret_row->last.text,
+        .priority = (int32_t)INTEGER(9),
+        .ttr_ns = INTEGER(10),
+        .missed = (enum weir_missed)WITHIN(11, 0, WEIR_MISSED_ALL),
+        .tolerance_ns = INTEGER(12),
+        .catch_up_max = (uint32_t)WITHIN(13, 1, WEIR_SCHEDULE_CATCH_UP_LIMIT),
+        .flags = (uint32_t)INTEGER(14),
+        .interval_ns = WITHIN(15, has_rate, has_rate ? INT64_MAX : 0),
+        .next_ns = INTEGER(16),
+        .last_ns = INTEGER(17),
+        .last_outcome = (enum weir_run_outcome)WITHIN(18, 0, WEIR_RUN_DROPPED),
+        .last_ended_ns = INTEGER(19),
+        .fired = (uint64_t)INTEGER(20),
+        .skipped = (uint64_t)INTEGER(21),
+        .is_paused = INTEGER(22) != 0,
+    };
 }
 
 static void read_body(struct weiri_reading *reading, sqlite3_stmt *statement, struct copy *copy)
 {
-    struct weiri_value body = weiri_sql_blob(reading->reader, statement, 19);
-    uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 13);
+    struct weir_job_schedule *schedule = &copy->row.schedule;
+    struct weiri_value body = weiri_sql_blob(reading->reader, statement, 24);
+    uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 23);
     bool is_sound = weiri_checksum(body.bytes, body.size) == checksum;
     weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
-    copy->schedule.body_size = body.size;
+    schedule->body_size = body.size;
     copy->body = weiri_alloc(&reading->store->config->allocator, body.size + 1);
     weiri_sql_fail(reading->reader, copy->body == NULL ? SQLITE_NOMEM : SQLITE_OK);
     if (copy->body != NULL) {
         memcpy(copy->body, body.bytes, body.size);
     }
-    copy->schedule.body = copy->body;
-}
-
-static void read_schedule(struct weiri_reading *reading, sqlite3_stmt *statement, struct copy *copy)
-{
-    int64_t missed = sqlite3_column_int64(statement, 2);
-    int64_t last = sqlite3_column_int64(statement, 9);
-    int64_t outcome = sqlite3_column_int64(statement, 20);
-    bool is_sound =
-        missed >= 0 && missed <= WEIR_MISSED_ALL && outcome >= 0 && outcome <= WEIR_RUN_DROPPED;
-    weiri_sql_fail(reading->reader, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
-    copy->last.text[0] = '\0';
-    if (last != 0) {
-        weiri_number_format(last, &copy->last);
-    }
-    copy->schedule = (struct weir_job_schedule){
-        .name = copy->name,
-        .tube = copy->tube,
-        .cron = copy->cron,
-        .zone = copy->zone,
-        .problem = copy->problem,
-        .last_id = copy->last.text,
-        .priority = sqlite3_column_int(statement, 0),
-        .ttr_ns = sqlite3_column_int64(statement, 1),
-        .missed = (enum weir_missed)missed,
-        .tolerance_ns = sqlite3_column_int64(statement, 3),
-        .catch_up_max = (uint32_t)sqlite3_column_int64(statement, 4),
-        .flags = (uint32_t)sqlite3_column_int64(statement, 5),
-        .interval_ns = sqlite3_column_int64(statement, 6),
-        .next_ns = sqlite3_column_int64(statement, 7),
-        .last_ns = sqlite3_column_int64(statement, 8),
-        .last_outcome = (enum weir_run_outcome)outcome,
-        .last_ended_ns = sqlite3_column_int64(statement, 21),
-        .fired = (uint64_t)sqlite3_column_int64(statement, 10),
-        .skipped = (uint64_t)sqlite3_column_int64(statement, 11),
-        .is_paused = sqlite3_column_int64(statement, 12) != 0,
-    };
-    read_texts(reading->reader, statement, copy);
-    read_body(reading, statement, copy);
+    schedule->body = copy->body;
 }
 
 /* Copies the first schedule whose name is not before from. */
@@ -104,7 +86,8 @@ static void read_first(struct weiri_reading *reading, void *arg)
     copy->is_there =
         weiri_sql_first(reader, WEIRI_SQL_SHOW_SCHEDULE, WEIRI_VALUES(copy->from), &statement);
     if (copy->is_there) {
-        read_schedule(reading, statement, copy);
+        weiri_schedule_read(reader, statement, &copy->row);
+        read_body(reading, statement, copy);
         weiri_sql_leave(statement);
     }
 }
@@ -123,16 +106,16 @@ enum weir_status weiri_store_schedules(void *arg, const char *name, weir_job_sch
     bool is_over = false;
     while (!is_over) {
         status = weiri_read(store, read_first, copy, ret_error);
-        bool is_found =
-            status == WEIR_OK && copy->is_there && (name == NULL || strcmp(name, copy->name) == 0);
+        bool is_found = status == WEIR_OK && copy->is_there &&
+                        (name == NULL || strcmp(name, copy->row.name) == 0);
         if (status == WEIR_OK && name != NULL && !is_found) {
             status = weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no schedule %.200s", name);
         }
-        is_over = !is_found || fn(&copy->schedule, fn_arg) != 0 || name != NULL;
+        is_over = !is_found || fn(&copy->row.schedule, fn_arg) != 0 || name != NULL;
         /* No name has a character that is before those of names, so the next one is at or behind
          * the last one with that character. */
-        (void)snprintf(copy->from, sizeof(copy->from), "%s!", copy->name);
-        weiri_release(memory, copy->body, copy->schedule.body_size + 1);
+        (void)snprintf(copy->from, sizeof(copy->from), "%s!", copy->row.name);
+        weiri_release(memory, copy->body, copy->row.schedule.body_size + 1);
         copy->body = NULL;
     }
     weiri_release(memory, copy, sizeof(*copy));

@@ -3,11 +3,9 @@
 /* Firing schedules, and changing them. */
 #include "jobs/sqlite/exchange.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/time.h"
 #include "jobs/core/firing.h"
+#include "jobs/sqlite/read.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/write.h"
 
@@ -16,16 +14,10 @@
 /* After which a consumer tries again to fire schedules on a full disk. */
 #define FULL_WAIT_NS WEIR_SECONDS(1)
 
-/* What the firings of a schedule need of its row. */
+/* A schedule with its plan, which has no expression yet. */
 struct schedule_row {
-    int64_t number;
-    int64_t tube;
-    int64_t next_ns;
-    int64_t job;
-    struct weir_job_schedule_options options; /* without its names and its body */
-    struct weiri_plan plan;                   /* without its expression */
-    char cron[WEIR_SCHEDULE_CRON_SIZE_MAX + 1];
-    char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
+    struct weiri_schedule_row own;
+    struct weiri_plan plan;
 };
 
 /* Reads the first row of a statement: whether there is one. */
@@ -33,41 +25,16 @@ static bool find_row(struct weiri_store *store, enum weiri_sql which,
                      const struct weiri_value *values, struct schedule_row *row)
 {
     struct weiri_connection *writer = &store->writer;
+    const struct weir_job_schedule *schedule = &row->own.schedule;
     sqlite3_stmt *statement;
     if (!weiri_sql_first(writer, which, values, &statement)) {
         return false;
     }
-    const char *cron = weiri_sql_text(writer, statement, 2);
-    const char *zone = weiri_sql_text(writer, statement, 3);
-    int64_t interval = sqlite3_column_int64(statement, 4);
-    int64_t missed = sqlite3_column_int64(statement, 8);
-    int64_t catch_up = sqlite3_column_int64(statement, 10);
-    bool is_sound = cron != NULL && zone != NULL && strlen(cron) < sizeof(row->cron) &&
-                    strlen(zone) < sizeof(row->zone) &&
-                    (cron[0] == '\0' ? interval > 0 : interval == 0) && missed >= 0 &&
-                    missed <= WEIR_MISSED_ALL && catch_up > 0 &&
-                    catch_up <= WEIR_SCHEDULE_CATCH_UP_LIMIT;
-    *row = (struct schedule_row){
-        .number = sqlite3_column_int64(statement, 0),
-        .tube = sqlite3_column_int64(statement, 1),
-        .next_ns = sqlite3_column_int64(statement, 12),
-        .job = sqlite3_column_int64(statement, 13),
-        .options = {.cron = row->cron,
-                    .zone = row->zone,
-                    .interval_ns = interval,
-                    .first_at_ns = sqlite3_column_int64(statement, 5),
-                    .priority = sqlite3_column_int(statement, 6),
-                    .ttr_ns = sqlite3_column_int64(statement, 7),
-                    .missed = (enum weir_missed)missed,
-                    .flags = (uint32_t)sqlite3_column_int64(statement, 11)},
-        .plan = {.interval_ns = interval,
-                 .tolerance_ns = sqlite3_column_int64(statement, 9),
-                 .catch_up_max = (uint32_t)catch_up},
-    };
-    weiri_sql_fail(writer, is_sound ? SQLITE_OK : SQLITE_CORRUPT);
-    (void)snprintf(row->cron, sizeof(row->cron), "%s", is_sound ? cron : "");
-    (void)snprintf(row->zone, sizeof(row->zone), "%s", is_sound ? zone : "");
+    weiri_schedule_read(writer, statement, &row->own);
     weiri_sql_leave(statement);
+    row->plan = (struct weiri_plan){.interval_ns = schedule->interval_ns,
+                                    .tolerance_ns = schedule->tolerance_ns,
+                                    .catch_up_max = schedule->catch_up_max};
     return writer->code == SQLITE_OK;
 }
 
@@ -90,18 +57,18 @@ static void add_row(struct weiri_store *store, int64_t schedule, struct weiri_jo
 
 /* Puts a job to run at run_at_ns, but not before last_ns. */
 static void put_job(struct weiri_store *store, struct weiri_tally *tally,
-                    const struct schedule_row *schedule, int64_t run_at_ns, int64_t last_ns,
-                    int64_t now_ns, struct weiri_job_row *ret_row)
+                    const struct weiri_schedule_row *row, int64_t run_at_ns, int64_t last_ns,
+                    int64_t now_ns, struct weiri_job_row *ret_job)
 {
-    const struct weiri_put put = {.priority = schedule->options.priority,
-                                  .ttr_ns = schedule->options.ttr_ns};
+    const struct weiri_put put = {.priority = row->schedule.priority,
+                                  .ttr_ns = row->schedule.ttr_ns};
     const struct weiri_now now = {now_ns, 0};
     const struct weiri_tube_record tube = {.last_ns = last_ns};
     struct weiri_effects effects;
-    *ret_row = (struct weiri_job_row){.tube = schedule->tube};
-    enum weiri_write write = weiri_decide_put(ret_row, &put, run_at_ns, &tube, now, &effects);
-    add_row(store, schedule->number, ret_row);
-    weiri_row_write(store, tally, ret_row, write, &effects, now);
+    *ret_job = (struct weiri_job_row){.tube = row->tube};
+    enum weiri_write write = weiri_decide_put(ret_job, &put, run_at_ns, &tube, now, &effects);
+    add_row(store, row->number, ret_job);
+    weiri_row_write(store, tally, ret_job, write, &effects, now);
 }
 
 static void pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
@@ -114,8 +81,8 @@ static void pause_schedule(struct weiri_store *store, int64_t number, const char
 static bool make_plan(struct weiri_store *store, struct schedule_row *row,
                       enum weir_status *ret_status, struct weir_error *ret_error)
 {
-    enum weir_status status =
-        weiri_schedule_plan(&store->config->allocator, row->cron, row->zone, &row->plan, ret_error);
+    enum weir_status status = weiri_schedule_plan(&store->config->allocator, row->own.cron,
+                                                  row->own.zone, &row->plan, ret_error);
     /* WEIR_EIO is also a lack of descriptors, which passes. */
     bool has_failed = status == WEIR_ENOMEM || status == WEIR_EIO;
     if (has_failed) {
@@ -134,27 +101,29 @@ static bool is_running(struct weiri_store *store, int64_t job)
 static void fire(struct weiri_store *store, struct weiri_tally *tally,
                  const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
 {
-    struct weiri_due due = weiri_due_decide(&row->plan, row->options.missed, row->next_ns, now_ns);
-    if ((row->options.flags & WEIR_SCHEDULE_NO_OVERLAP) != 0) {
-        weiri_due_alone(&row->plan, is_running(store, row->job), &due);
+    const struct weir_job_schedule *schedule = &row->own.schedule;
+    struct weiri_due due =
+        weiri_due_decide(&row->plan, schedule->missed, schedule->next_ns, now_ns);
+    if ((schedule->flags & WEIR_SCHEDULE_NO_OVERLAP) != 0) {
+        weiri_due_alone(&row->plan, is_running(store, row->own.job), &due);
     }
     struct weiri_job_row job = {.number = 0};
     int64_t at = due.first_ns;
     for (uint64_t i = 0; i < due.count; i++) {
-        put_job(store, tally, row, at, 0, now_ns, &job);
+        put_job(store, tally, &row->own, at, 0, now_ns, &job);
         at = weiri_firing_after(&row->plan, at);
     }
     *ret_count = due.count;
     weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
-                  WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.count, (int64_t)due.skipped,
-                               job.facts.run_at_ns, job.number));
+                  WEIRI_VALUES(row->own.number, due.next_ns, (int64_t)due.count,
+                               (int64_t)due.skipped, job.facts.run_at_ns, job.number));
 }
 
 /* Whether a schedule is due, which is fired then. */
 static bool fire_next(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                       int64_t now_ns, uint64_t *ret_count)
 {
-    struct schedule_row row = {.number = 0};
+    struct schedule_row row = {.own = {.number = 0}};
     if (!find_row(store, WEIRI_SQL_DUE_SCHEDULE, WEIRI_VALUES(tube, now_ns), &row)) {
         return false;
     }
@@ -165,7 +134,7 @@ static bool fire_next(struct weiri_store *store, struct weiri_tally *tally, int6
         fire(store, tally, &row, now_ns, ret_count);
         weiri_plan_fini(&row.plan);
     } else if (status != WEIR_OK) {
-        pause_schedule(store, row.number, problem.text);
+        pause_schedule(store, row.own.number, problem.text);
     }
     return true;
 }
@@ -208,12 +177,16 @@ static void save(struct weiri_store *store, int64_t tube, int64_t next_ns,
 static void put_schedule(struct weiri_store *store, const struct weiri_edit *edit)
 {
     const struct weir_job_schedule_options *options = edit->schedule;
-    struct schedule_row row = {.number = 0};
+    struct schedule_row row = {.own = {.number = 0}};
     weiri_space_check_put(store);
     int64_t tube = weiri_tube_add(store, options->tube);
     bool is_there = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
-    int64_t next = weiri_firing_of_put(edit->plan, options, is_there ? &row.options : NULL,
-                                       row.next_ns, weiri_store_now(store));
+    const struct weir_job_schedule_options before = {.cron = row.own.cron,
+                                                     .zone = row.own.zone,
+                                                     .interval_ns = row.own.schedule.interval_ns,
+                                                     .first_at_ns = row.own.first_at_ns};
+    int64_t next = weiri_firing_of_put(edit->plan, options, is_there ? &before : NULL,
+                                       row.own.schedule.next_ns, weiri_store_now(store));
     save(store, tube, next, options);
     /* Consumers look again, and find when to look next. */
     weiri_write_notify(store, weiri_store_channel(tube), INT_MAX);
@@ -225,17 +198,18 @@ static void resume(struct weiri_store *store, struct weiri_edit_request *request
     if (!make_plan(store, row, &request->status, &request->error)) {
         return;
     }
-    struct weiri_due due = weiri_due_resume(&row->plan, row->next_ns, weiri_store_now(store));
+    const struct weir_job_schedule *schedule = &row->own.schedule;
+    struct weiri_due due = weiri_due_resume(&row->plan, schedule->next_ns, weiri_store_now(store));
     weiri_plan_fini(&row->plan);
     weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE,
-                  WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.skipped));
+                  WEIRI_VALUES(row->own.number, due.next_ns, (int64_t)due.skipped));
     /* Consumers look again, and find when to look next. */
-    struct weiri_tally tally = {.tube = row->tube, .has_ready = true};
-    weiri_tally_flush(store, &tally);
+    weiri_write_notify(store, weiri_store_channel(row->own.tube), INT_MAX);
 }
 
 /* Puts a job beside the schedule's firings. */
-static void run_now(struct weiri_store *store, const struct schedule_row *row, int64_t *ret_job)
+static void run_now(struct weiri_store *store, const struct weiri_schedule_row *row,
+                    int64_t *ret_job)
 {
     struct weiri_tally tally = {.tube = row->tube};
     struct weiri_job_row job = {.number = 0};
@@ -243,11 +217,12 @@ static void run_now(struct weiri_store *store, const struct schedule_row *row, i
     weiri_space_check_put(store);
     int64_t last;
     weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY,
-                   WEIRI_VALUES(row->tube, row->options.priority), &last);
+                   WEIRI_VALUES(row->tube, row->schedule.priority), &last);
     put_job(store, &tally, row, now, last, now, &job);
     *ret_job = job.number;
-    weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
-                  WEIRI_VALUES(row->number, row->next_ns, 1, 0, job.facts.run_at_ns, job.number));
+    weiri_sql_run(
+        &store->writer, WEIRI_SQL_NOTE_FIRINGS,
+        WEIRI_VALUES(row->number, row->schedule.next_ns, 1, 0, job.facts.run_at_ns, job.number));
     weiri_tally_flush(store, &tally);
 }
 
@@ -256,16 +231,16 @@ static void change(struct weiri_store *store, struct weiri_edit_request *request
 {
     switch (request->edit->change) {
     case WEIR_SCHEDULE_REMOVE:
-        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->number));
+        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->own.number));
         break;
     case WEIR_SCHEDULE_PAUSE:
-        pause_schedule(store, row->number, "");
+        pause_schedule(store, row->own.number, "");
         break;
     case WEIR_SCHEDULE_RESUME:
         resume(store, request, row);
         break;
     case WEIR_SCHEDULE_RUN:
-        run_now(store, row, &request->job);
+        run_now(store, &row->own, &request->job);
         break;
     }
 }
@@ -273,7 +248,7 @@ static void change(struct weiri_store *store, struct weiri_edit_request *request
 void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     const struct weiri_edit *edit = request->edit;
-    struct schedule_row row = {.number = 0};
+    struct schedule_row row = {.own = {.number = 0}};
     if (edit->kind == WEIRI_SCHEDULE_PUT) {
         put_schedule(store, edit);
         return;

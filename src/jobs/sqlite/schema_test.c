@@ -56,10 +56,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_TAKE_AGAIN, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RENEW, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RENEW_BODY, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_DUE_SCHEDULE, "SEARCH schedules USING INDEX schedules_next (tube=? AND next<?)"},
         {WEIRI_SQL_FIRST_FIRING, "SEARCH schedules USING INDEX schedules_next (tube=?)"},
-        {WEIRI_SQL_FIND_SCHEDULE,
-         "SEARCH schedules USING INDEX sqlite_autoindex_schedules_1 (name=?)"},
         {WEIRI_SQL_NOTE_FIRINGS, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_SCHEDULE_BODY, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAUSE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -350,12 +347,20 @@ TEST(plan_of_put_ids, "the job of a put_id is found in two indexes, or by its nu
     expect_steps(WEIRI_SQL_TAKEN_IN_TUBE, taken, sizeof(taken) / sizeof(taken[0]));
 }
 
-TEST(plan_of_schedules, "the next schedule by name is found in the index of names, with its tube")
+TEST(plan_of_schedules,
+     "schedules are found by name, or by the time that comes next, with their tube")
 {
-    static const char *const steps[] = {
-        "SEARCH s USING INDEX sqlite_autoindex_schedules_1 (name>?)",
-        "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"};
-    expect_steps(WEIRI_SQL_SHOW_SCHEDULE, steps, 2);
+    static const struct {
+        enum weiri_sql which;
+        const char *first;
+    } rows[] = {
+        {WEIRI_SQL_SHOW_SCHEDULE, "SEARCH s USING INDEX sqlite_autoindex_schedules_1 (name>?)"},
+        {WEIRI_SQL_FIND_SCHEDULE, "SEARCH s USING INDEX sqlite_autoindex_schedules_1 (name=?)"},
+        {WEIRI_SQL_DUE_SCHEDULE, "SEARCH s USING INDEX schedules_next (tube=? AND next<?)"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const steps[] = {rows[i].first, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"};
+        expect_steps(rows[i].which, steps, 2);
+    }
 }
 
 TEST(plan_of_counts,

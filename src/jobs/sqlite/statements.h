@@ -151,9 +151,12 @@ enum weiri_column {
 #define WEIRI_SQL_IS_SOUGHT                                                                        \
     WEIRI_SQL_APART "WHERE ?3 >> state & 1 AND tube >= ?1 AND tube <= ?2 AND attempts >= ?7 "      \
                     "AND created < ?8"
-#define WEIRI_SQL_SCHEDULE_COLUMNS                                                                 \
-    "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
-    "next, job"
+/* A schedule (schedule_look.c), and with its body. */
+#define WEIRI_SQL_SCHEDULE                                                                         \
+    "SELECT s.id, s.tube, s.job, s.first, s.name, t.name, cron, zone, problem, priority, ttr, "    \
+    "missed, tolerance, catch_up, flags, interval, next, last, outcome, ended, fired, skipped, "   \
+    "paused"
+#define WEIRI_SQL_ITS_TUBE " CROSS JOIN tubes t ON t.id = s.tube WHERE "
 
 /* Their names and texts. */
 #define WEIRI_SQL_MAP(X)                                                                           \
@@ -368,10 +371,10 @@ enum weiri_column {
       "excluded.tolerance, catch_up = excluded.catch_up, flags = excluded.flags, next = "          \
       "excluded.next, checksum = excluded.checksum, cron = excluded.cron, zone = "                 \
       "excluded.zone, body = excluded.body, paused = paused AND problem = '', problem = ''")       \
-    X(FIND_SCHEDULE, "SELECT " WEIRI_SQL_SCHEDULE_COLUMNS " FROM schedules WHERE name = ?1")       \
-    X(DUE_SCHEDULE, "SELECT " WEIRI_SQL_SCHEDULE_COLUMNS                                           \
-                    " FROM schedules INDEXED BY schedules_next WHERE paused = 0 "                  \
-                    "AND tube = ?1 AND next <= ?2 ORDER BY next LIMIT 1")                          \
+    X(FIND_SCHEDULE, WEIRI_SQL_SCHEDULE " FROM schedules s" WEIRI_SQL_ITS_TUBE "s.name = ?1")      \
+    X(DUE_SCHEDULE,                                                                                \
+      WEIRI_SQL_SCHEDULE " FROM schedules s INDEXED BY schedules_next" WEIRI_SQL_ITS_TUBE          \
+                         "paused = 0 AND s.tube = ?1 AND next <= ?2 ORDER BY next LIMIT 1")        \
     X(FIRST_FIRING, "SELECT coalesce(min(next), ~(1 << 63)) FROM schedules INDEXED BY "            \
                     "schedules_next WHERE paused = 0 AND tube = ?1")                               \
     X(NOTE_FIRINGS,                                                                                \
@@ -385,11 +388,8 @@ enum weiri_column {
     X(RESUME_SCHEDULE, "UPDATE schedules SET paused = 0, problem = '', next = ?2, "                \
                        "skipped = skipped + ?3 WHERE id = ?1")                                     \
     X(DELETE_SCHEDULE, "DELETE FROM schedules WHERE id = ?1")                                      \
-    X(SHOW_SCHEDULE,                                                                               \
-      "SELECT s.priority, s.ttr, s.missed, s.tolerance, s.catch_up, s.flags, s.interval, "         \
-      "s.next, s.last, s.job, s.fired, s.skipped, s.paused, s.checksum, s.name, t.name, "          \
-      "s.cron, s.zone, s.problem, s.body, s.outcome, s.ended FROM schedules s JOIN tubes t ON "    \
-      "t.id = s.tube WHERE s.name >= ?1 ORDER BY s.name LIMIT 1")                                  \
+    X(SHOW_SCHEDULE, WEIRI_SQL_SCHEDULE ", checksum, body FROM schedules s" WEIRI_SQL_ITS_TUBE     \
+                                        "s.name >= ?1 ORDER BY s.name LIMIT 1")                    \
     X(REFILE, "UPDATE jobs SET tube = ?2 WHERE id = ?1")                                           \
     X(REFILE_THROTTLE, "UPDATE throttles SET tube = ?2 WHERE job = ?1 AND key = (SELECT key FROM " \
                        "jobs WHERE id = ?1)")                                                      \
