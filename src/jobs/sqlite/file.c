@@ -121,22 +121,6 @@ int weiri_file_open_private(const char *path, int *ret_fd, bool *ret_is_new)
     return error == EISDIR || error == ENXIO ? ENOTSUP : error;
 }
 
-static int write_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t count = write(fd, at, size);
-        if (count < 0 && errno != EINTR) {
-            return errno;
-        }
-        if (count > 0) {
-            at += count;
-            size -= (size_t)count;
-        }
-    }
-    return 0;
-}
-
 /* Renames unless the new name exists. On file systems without that, it checks first and then
  * renames: the caller holds a lock against other processes of weir. */
 static int rename_new(const char *from, const char *to)
@@ -185,27 +169,6 @@ int weiri_file_put_in_place(int fd, const char *temporary, const char *path)
         if (error != 0) {
             (void)unlink(path);
         }
-    }
-    return error;
-}
-
-int weiri_file_publish(const char *path, const char *temporary, const void *bytes, size_t size)
-{
-    if (unlink(temporary) != 0 && errno != ENOENT) {
-        return errno;
-    }
-    int fd = -1;
-    int error = weiri_file_make_private(temporary, &fd);
-    if (error != 0) {
-        return error;
-    }
-    error = write_all(fd, bytes, size);
-    if (error == 0) {
-        error = weiri_file_put_in_place(fd, temporary, path);
-    }
-    (void)close(fd);
-    if (error != 0) {
-        (void)unlink(temporary);
     }
     return error;
 }

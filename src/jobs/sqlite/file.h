@@ -40,11 +40,6 @@ int weiri_file_make_private(const char *path, int *ret_fd);
  * EEXIST if one has it. */
 int weiri_file_put_in_place(int fd, const char *temporary, const char *path);
 
-/* Makes a file of these bytes with mode 0600. It either does not exist or is whole and on stable
- * storage. The temporary name must be in the same folder; a file of that name is removed first.
- * EEXIST if the path exists. */
-int weiri_file_publish(const char *path, const char *temporary, const void *bytes, size_t size);
-
 /* The absolute path of a folder without symbolic links; ENOTDIR if it is no folder. size is at
  * least PATH_MAX. */
 int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size);

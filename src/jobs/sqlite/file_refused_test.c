@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,13 +61,26 @@ static int open_again(void)
     return fd;
 }
 
+/* Writes a text, and puts it in place. */
+static int publish(const char *text)
+{
+    int fd = -1;
+    int error = weiri_file_make_private("temporary", &fd);
+    if (error == 0) {
+        CHECK_INT(write(fd, text, strlen(text)), ==, (ssize_t)strlen(text));
+        error = weiri_file_put_in_place(fd, "temporary", "new");
+        CHECK_INT(close(fd), ==, 0);
+    }
+    return error;
+}
+
 static void make_private_file(struct refusal *refusal)
 {
     int fd = -1;
     bool is_new = false;
     CHECK_INT(weiri_file_open_private("new", &fd, &is_new), ==, refusal->error);
     CHECK(fd == -1 && !is_new);
-    CHECK_INT(weiri_file_publish("new", "temporary", "text", 4), ==, refusal->error);
+    CHECK_INT(publish("text"), ==, refusal->error);
     CHECK_INT(access("temporary", F_OK), ==, -1);
     CHECK_INT(access("new", F_OK), ==, -1);
 }
@@ -102,9 +116,9 @@ TEST(facts, "a file is not opened if fstat() fails")
 static void publish_twice(struct refusal *refusal)
 {
     (void)refusal;
-    CHECK_INT(weiri_file_publish("new", "temporary", "one", 3), ==, 0);
-    CHECK_INT(weiri_file_publish("new", "temporary", "two", 3), ==, EEXIST);
-    CHECK_INT(access("temporary", F_OK), ==, -1);
+    CHECK_INT(publish("one"), ==, 0);
+    CHECK_INT(publish("two"), ==, EEXIST);
+    CHECK_INT(unlink("temporary"), ==, 0);
     char bytes[4] = "";
     int fd = open("new", O_RDONLY | O_CLOEXEC);
     CHECK_INT(read(fd, bytes, 4), ==, 3);
@@ -131,7 +145,7 @@ static void run_without_folders(void *opaque)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)refusal->error),
     };
     test_filter_calls(filter, sizeof(filter) / sizeof(filter[0]));
-    CHECK_INT(weiri_file_publish("new", "temporary", "text", 4), ==, refusal->error);
+    CHECK_INT(publish("text"), ==, refusal->error);
     CHECK_INT(access("temporary", F_OK), ==, -1);
     CHECK_INT(access("new", F_OK), ==, -1);
 }

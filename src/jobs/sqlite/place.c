@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/place.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +12,9 @@
 #include "base/errno.h"
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/result.h"
 
+/* A database is made under another name, so that what is at its path is whole. */
 static const char new_suffix[] = ".weir-new";
 
 enum weir_status weiri_place_resolve(const char *location, char *path, size_t size,
@@ -88,28 +90,9 @@ enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *re
     }
 }
 
-enum weir_status weiri_place_make_file(const char *path, struct weir_error *ret_error)
-{
-    char temporary[WEIRI_PLACE_SIZE + sizeof(new_suffix)];
-    (void)snprintf(temporary, sizeof(temporary), "%s%s", path, new_suffix);
-    unsigned char *image;
-    size_t size;
-    enum weir_status status = weiri_place_check_alone(path, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = weiri_schema_image(&image, &size);
-    if (status != WEIR_OK) {
-        return weiri_fail(ret_error, status, "%s: %s", path, weir_status_text((int)status));
-    }
-    int error = weiri_file_publish(path, temporary, image, size);
-    sqlite3_free(image);
-    return error == 0 ? WEIR_OK : weiri_file_fail(ret_error, error, path, " cannot be made");
-}
-
 /* A log without its store would be replayed into the new store and damage it. The log is not
  * removed: a worker may still have it open, and it may contain jobs. */
-enum weir_status weiri_place_check_alone(const char *path, struct weir_error *ret_error)
+static enum weir_status check_alone(const char *path, struct weir_error *ret_error)
 {
     static const char *const endings[] = {"-wal", "-journal"};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
@@ -125,13 +108,70 @@ enum weir_status weiri_place_check_alone(const char *path, struct weir_error *re
     return WEIR_OK;
 }
 
+static enum weir_status refuse(const char *path, int error, struct weir_error *ret_error)
+{
+    return error == EEXIST
+               ? weiri_fail(ret_error, WEIR_EBUSY, "%s exists: expected a new file", path)
+               : weiri_file_fail(ret_error, error, path, " cannot be made");
+}
+
+/* Fills an empty file. Closing the only connection empties and removes its log. */
+static enum weir_status fill_file(const char *draft, weiri_fill_fn *fill, void *arg,
+                                  struct weir_error *ret_error)
+{
+    struct weiri_connection own = {.code = SQLITE_OK};
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    weiri_sql_fail(&own, sqlite3_open_v2(draft, &own.db, flags, NULL));
+    if (own.code == SQLITE_OK) {
+        (void)sqlite3_extended_result_codes(own.db, 1);   /* tell a full disk from a broken one */
+        weiri_sql_exec(&own, "PRAGMA synchronous = OFF"); /* the file is flushed as a whole */
+        fill(&own, arg);
+    }
+    if (own.code == SQLITE_OK) {
+        int mode = SQLITE_CHECKPOINT_TRUNCATE;
+        weiri_sql_fail(&own, sqlite3_wal_checkpoint_v2(own.db, NULL, mode, NULL, NULL));
+    }
+    enum weir_status status =
+        own.code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, own.db, own.code, draft);
+    (void)sqlite3_close(own.db);
+    return status;
+}
+
+enum weir_status weiri_place_make(const char *path, weiri_fill_fn *fill, void *arg,
+                                  struct weir_error *ret_error)
+{
+    char draft[WEIRI_PLACE_SIZE + sizeof(new_suffix)];
+    int fd = -1;
+    (void)snprintf(draft, sizeof(draft), "%s%s", path, new_suffix);
+    enum weir_status status = check_alone(path, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_place_remove(draft);
+    int error = weiri_file_make_private(draft, &fd);
+    if (error != 0) {
+        return refuse(path, error, ret_error);
+    }
+    /* Closed at the end: closing any descriptor of a file takes SQLite's locks of it. */
+    status = fill_file(draft, fill, arg, ret_error);
+    if (status == WEIR_OK) {
+        error = weiri_file_put_in_place(fd, draft, path);
+        status = error == 0 ? WEIR_OK : refuse(path, error, ret_error);
+    }
+    (void)close(fd);
+    if (status != WEIR_OK) {
+        weiri_place_remove(draft);
+    }
+    return status;
+}
+
 /* The log first: if the process is killed in between, a store without jobs is left, and no log
  * without its store. */
 void weiri_place_remove(const char *path)
 {
-    static const char *const endings[] = {"-wal", "-shm", ""};
+    static const char *const endings[] = {"-wal", "-shm", "-journal", ""};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
+        char name[WEIRI_PLACE_SIZE + sizeof(new_suffix) + sizeof("-journal")];
         (void)snprintf(name, sizeof(name), "%s%s", path, endings[i]);
         (void)unlink(name);
     }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <weir/broker.h>
+#include "jobs/sqlite/connection.h"
 
 /* The place of a store: its path is checked before anything is opened or made there. */
 
@@ -22,14 +22,13 @@ WEIR_NODISCARD enum weir_status weiri_place_resolve(const char *location, char *
 WEIR_NODISCARD enum weir_status weiri_place_inspect(const char *path, bool must_exist,
                                                     bool *ret_exists, struct weir_error *ret_error);
 
-/* Checks that no log is there without its store. */
-WEIR_NODISCARD enum weir_status weiri_place_check_alone(const char *path,
-                                                        struct weir_error *ret_error);
+/* Fills a new database, which has nothing yet. A failure sticks to its connection. */
+typedef void weiri_fill_fn(struct weiri_connection *own, void *arg);
 
-/* Makes an empty store, which must be alone. The file is whole and on stable storage, or is not
- * there. */
-WEIR_NODISCARD enum weir_status weiri_place_make_file(const char *path,
-                                                      struct weir_error *ret_error);
+/* Makes a database where no log may be without its store. The file is whole and on stable storage,
+ * or is not there. WEIR_EBUSY: there is a file. */
+WEIR_NODISCARD enum weir_status weiri_place_make(const char *path, weiri_fill_fn *fill, void *arg,
+                                                 struct weir_error *ret_error);
 
 /* Removes a store that this call of open made, and what SQLite made beside it. Under the store's
  * lock. */

@@ -117,8 +117,6 @@ enum {
 /* Offsets in a database's first 100 bytes (SQLite's file format, section 1.3). */
 enum {
     HEADER_PAGE_SIZE = 16,
-    HEADER_WRITE_VERSION = 18, /* 2: WAL */
-    HEADER_READ_VERSION = 19,
     HEADER_PAGE_COUNT = 28,
     HEADER_USER_VERSION = 60,
     HEADER_APPLICATION = 68
@@ -148,41 +146,21 @@ void weiri_schema_make_indexes(struct weiri_connection *connection)
     }
 }
 
-static void build(struct weiri_connection *connection)
+void weiri_schema_make(struct weiri_connection *own, void *unused)
 {
     char pragmas[256];
+    (void)unused;
+    weiri_sql_exec(own, "PRAGMA journal_mode = WAL; BEGIN");
     for (int i = 0; i < OBJECT_COUNT; i++) {
-        weiri_sql_exec(connection, objects[i].sql);
+        weiri_sql_exec(own, objects[i].sql);
     }
     (void)snprintf(pragmas, sizeof(pragmas),
                    "INSERT INTO meta VALUES(1, '', random() & 0x7fffffffffffffff, "
                    "lower(hex(randomblob(8))), 0, 0, 0, 0, 0); "
-                   "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                   "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
                    WEIRI_SCHEMA_APPLICATION,
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
-    weiri_sql_exec(connection, pragmas);
-}
-
-enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
-{
-    /* Built in memory, so that a store appears at its path whole or not at all. */
-    struct weiri_connection new = {.code = SQLITE_OK};
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    weiri_sql_fail(&new, sqlite3_open_v2(":memory:", &new.db, flags, NULL));
-    build(&new);
-    sqlite3_int64 size = 0;
-    unsigned char *bytes =
-        new.code == SQLITE_OK ? sqlite3_serialize(new.db, "main", &size, 0) : NULL;
-    weiri_sql_fail(&new, bytes == NULL ? SQLITE_NOMEM : SQLITE_OK);
-    enum weir_status status = weiri_sqlite_status(new.db, new.code);
-    (void)sqlite3_close(new.db);
-    if (bytes != NULL) {
-        bytes[HEADER_WRITE_VERSION] = 2;
-        bytes[HEADER_READ_VERSION] = 2;
-        *ret_bytes = bytes;
-        *ret_size = (size_t)size;
-    }
-    return status;
+    weiri_sql_exec(own, pragmas);
 }
 
 static uint32_t big_endian(const unsigned char *bytes)

@@ -19,8 +19,8 @@
 #define WEIRI_HEADER_SIZE 100                   /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23
 
-/* The bytes of a new, empty store, which is of no boot. To be freed by sqlite3_free(). */
-WEIR_NODISCARD enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size);
+/* Makes a new, empty store, which is of no boot, of a new database (place.h). */
+void weiri_schema_make(struct weiri_connection *own, void *unused);
 
 /* The user version of a database: the schema's version in the low 8 bits, the store's stamp in the
  * others (stamp.h). */

@@ -154,7 +154,7 @@ static enum weir_status open_file(struct weiri_store *store, void *arg,
     }
     status = exists ? weiri_stamp_check(store->path, weiri_lock_file_noted(store->lock_file.fd),
                                         ret_error)
-                    : weiri_place_make_file(store->path, ret_error);
+                    : weiri_place_make(store->path, weiri_schema_make, NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
