@@ -59,11 +59,10 @@ enum weir_status weiri_store_backup(struct weiri_store *store, const char *locat
                           location);
     }
     enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
-    enum weiri_file_kind kind;
     if (status != WEIR_OK) {
         return status;
     }
-    if (weiri_file_inspect(path, &kind) == 0 && kind != WEIRI_FILE_ABSENT) {
+    if (weiri_file_size(path) >= 0) {
         return weiri_fail(ret_error, WEIR_EBUSY, "%s exists: expected a new file", path);
     }
     struct weiri_reading reading;

@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: MIT */
 /* The check of a store: what docs/doctor.md lists. */
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/time.h"
 #include "jobs/sqlite/body.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/repair.h"
 
@@ -24,7 +24,7 @@ enum {
 
 #define DISK_LEAST ((uint64_t)64 << 20)
 /* A checkpoint is made from 16 MiB on (commit.c). */
-#define LOG_MOST ((uint64_t)64 << 20)
+#define LOG_MOST ((int64_t)64 << 20)
 /* Clocks are adjusted by less than this while they run. */
 #define CLOCK_SLACK WEIR_SECONDS(1)
 
@@ -210,14 +210,13 @@ static void check_disk(const struct weiri_store *store, struct weiri_check *chec
 
 static void check_log(const struct weiri_store *store, struct weiri_check *check)
 {
-    char path[PATH_MAX];
-    struct stat facts;
-    (void)snprintf(path, sizeof(path), "%s-wal", store->path);
-    if (lstat(path, &facts) == 0 && (uint64_t)facts.st_size > LOG_MOST) {
-        (void)weiri_find(check, "log", WEIR_FINDING_PROBLEM, path,
+    const struct weiri_beside log = weiri_place_beside(store->path, "-wal");
+    int64_t size = weiri_file_size(log.path);
+    if (size > LOG_MOST && size < INT64_MAX) {
+        (void)weiri_find(check, "log", WEIR_FINDING_PROBLEM, log.path,
                          "end what reads the store for long, e.g. a backup or another program: the "
                          "log is written back once nobody reads what it replaces",
-                         "the log has %llu MiB", (unsigned long long)facts.st_size >> 20);
+                         "the log has %llu MiB", (unsigned long long)size >> 20);
     }
 }
 

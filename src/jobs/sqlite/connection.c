@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -87,13 +86,7 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
 /* Whether there is a file beside the database; also where that cannot be found out. */
 static bool has(const char *path, const char *suffix)
 {
-    char name[PATH_MAX];
-    enum weiri_file_kind kind = WEIRI_FILE_OTHER;
-    int length = snprintf(name, sizeof(name), "%s%s", path, suffix);
-    if (length < 0 || (size_t)length >= sizeof(name) || weiri_file_inspect(name, &kind) != 0) {
-        return true;
-    }
-    return kind != WEIRI_FILE_ABSENT;
+    return weiri_place_size(path, suffix) >= 0;
 }
 
 /* Whether a file is opened as one that nobody changes. SQLite's WAL mode needs

@@ -21,31 +21,18 @@
 #define OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 #define PRIVATE_MODE 0600
 
-static bool is_mounted(const char *path)
+bool weiri_file_is_mounted(const char *path)
 {
     struct statx facts;
     return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &facts) == 0 &&
            (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind)
+int64_t weiri_file_size(const char *path)
 {
     struct stat facts;
-    if (lstat(path, &facts) != 0) {
-        if (errno != ENOENT) {
-            return errno;
-        }
-        *ret_kind = WEIRI_FILE_ABSENT;
-    } else if (S_ISREG(facts.st_mode)) {
-        *ret_kind = is_mounted(path)      ? WEIRI_FILE_MOUNTED
-                    : facts.st_nlink == 1 ? WEIRI_FILE_REGULAR
-                                          : WEIRI_FILE_LINKED;
-    } else if (S_ISLNK(facts.st_mode)) {
-        *ret_kind = WEIRI_FILE_SYMLINK;
-    } else {
-        *ret_kind = S_ISDIR(facts.st_mode) ? WEIRI_FILE_FOLDER : WEIRI_FILE_OTHER;
-    }
-    return 0;
+    bool is_there = lstat(path, &facts) == 0;
+    return is_there ? facts.st_size : errno == ENOENT ? -1 : INT64_MAX;
 }
 
 /* A program may have closed its standard streams: what it prints would go into the file. */

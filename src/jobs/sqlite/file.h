@@ -14,19 +14,11 @@
  *
  * Functions that return int return 0 or a number of errno.h; base/errno.h has the status of it. */
 
-enum weiri_file_kind {
-    WEIRI_FILE_ABSENT,
-    WEIRI_FILE_REGULAR,
-    WEIRI_FILE_LINKED,  /* a regular file that has more than one name */
-    WEIRI_FILE_MOUNTED, /* a regular file that is mounted by itself, as far as the kernel tells */
-    WEIRI_FILE_SYMLINK,
-    WEIRI_FILE_FOLDER,
-    WEIRI_FILE_OTHER /* a device, pipe or socket */
-};
-
-/* Finds the kind of file at a path. Does not follow a symbolic link at the end, and opens nothing.
- */
-int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind);
+/* The size of a file; -1: there is none; INT64_MAX: that cannot be found out. Neither follows a
+ * symbolic link at the end, nor opens anything. */
+int64_t weiri_file_size(const char *path);
+/* Whether a file is mounted by itself, as far as the kernel tells. */
+bool weiri_file_is_mounted(const char *path);
 
 /* Opens a regular file that has one name for reading and writing, or makes it, empty, with mode
  * 0600 whatever the umask. The descriptor is closed by exec. Errors: ELOOP (a symbolic link),

@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: MIT */
 /* Repairing and shrinking a store, on a connection of their own beside the broker's: both exclude
  * each other by the lock file, as two processes do. */
-#include <sys/stat.h>
-
 #include "base/error.h"
 #include "jobs/sqlite/body.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
@@ -110,12 +109,6 @@ static void check_stretch(struct weiri_store *own, void *arg)
 
 /* --- shrink --- */
 
-static uint64_t size_of(const char *path)
-{
-    struct stat facts;
-    return stat(path, &facts) == 0 ? (uint64_t)facts.st_size : 0;
-}
-
 /* Writes the database anew without its free pages, and copies it over the old one, with another
  * stamp: a copy of the file from before does not fit its log. Readers may put the copying off. */
 static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_error)
@@ -172,7 +165,7 @@ enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct wei
     if (status != WEIR_OK) {
         return status;
     }
-    care->before = size_of(store->path);
+    care->before = (uint64_t)weiri_file_size(store->path);
     if (care->kind == WEIRI_CARE_REPAIR) {
         status = repair(&own, &care->counts, ret_error);
     }
@@ -181,6 +174,6 @@ enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct wei
     weiri_connection_close(&own.writer, false);
     weiri_lock_file_close(&own.lock_file);
     weiri_store_fini(&own);
-    care->after = size_of(store->path);
+    care->after = (uint64_t)weiri_file_size(store->path);
     return status;
 }

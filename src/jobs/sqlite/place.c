@@ -17,6 +17,18 @@
 /* A database is made under another name, so that what is at its path is whole. */
 static const char new_suffix[] = ".weir-new";
 
+struct weiri_beside weiri_place_beside(const char *path, const char *ending)
+{
+    struct weiri_beside beside;
+    (void)snprintf(beside.path, sizeof(beside.path), "%s%s", path, ending);
+    return beside;
+}
+
+int64_t weiri_place_size(const char *path, const char *ending)
+{
+    return weiri_file_size(weiri_place_beside(path, ending).path);
+}
+
 enum weir_status weiri_place_resolve(const char *location, char *path, size_t size,
                                      struct weir_error *ret_error)
 {
@@ -56,38 +68,34 @@ enum weir_status weiri_place_resolve(const char *location, char *path, size_t si
 enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *ret_exists,
                                      struct weir_error *ret_error)
 {
-    enum weiri_file_kind kind;
-    int error = weiri_file_inspect(path, &kind);
-    if (error != 0) {
-        return weiri_file_fail(ret_error, error, path, "");
+    struct stat facts;
+    *ret_exists = lstat(path, &facts) == 0;
+    if (!*ret_exists && errno != ENOENT) {
+        return weiri_file_fail(ret_error, errno, path, "");
     }
-    static const char *const refusals[] = {
-        [WEIRI_FILE_LINKED] = "has more than one hard link, as after cp -l",
-        [WEIRI_FILE_SYMLINK] = "is a symbolic link",
-        [WEIRI_FILE_FOLDER] = "is a folder",
-        [WEIRI_FILE_OTHER] = "is no regular file",
-    };
-    switch (kind) {
-    case WEIRI_FILE_MOUNTED:
+    if (!*ret_exists) {
+        return must_exist ? weiri_fail(ret_error, WEIR_ENOTFOUND,
+                                       "%s does not exist: expected a weir store", path)
+                          : WEIR_OK;
+    }
+    bool is_plain = S_ISREG(facts.st_mode);
+    if (is_plain && weiri_file_is_mounted(path)) {
         return weiri_fail(
             ret_error, WEIR_ENOTSUP,
             "%s is mounted by itself: mount its folder, since its log and its lock lie "
             "beside it and must be those of all its users",
             path);
-    case WEIRI_FILE_REGULAR:
-        *ret_exists = true;
-        return WEIR_OK;
-    case WEIRI_FILE_ABSENT:
-        *ret_exists = false;
-        return must_exist ? weiri_fail(ret_error, WEIR_ENOTFOUND,
-                                       "%s does not exist: expected a weir store", path)
-                          : WEIR_OK;
-    default:
-        return weiri_fail(ret_error,
-                          kind == WEIRI_FILE_SYMLINK || kind == WEIRI_FILE_LINKED ? WEIR_EACCESS
-                                                                                  : WEIR_ESCHEMA,
-                          "%s %s: expected a regular file with one name", path, refusals[kind]);
     }
+    const char *refusal = S_ISLNK(facts.st_mode)   ? "is a symbolic link"
+                          : S_ISDIR(facts.st_mode) ? "is a folder"
+                          : !is_plain              ? "is no regular file"
+                          : facts.st_nlink > 1     ? "has more than one hard link, as after cp -l"
+                                                   : NULL;
+    bool is_link = is_plain || S_ISLNK(facts.st_mode);
+    return refusal == NULL
+               ? WEIR_OK
+               : weiri_fail(ret_error, is_link ? WEIR_EACCESS : WEIR_ESCHEMA,
+                            "%s %s: expected a regular file with one name", path, refusal);
 }
 
 /* A log without its store would be replayed into the new store and damage it. The log is not
@@ -96,13 +104,10 @@ static enum weir_status check_alone(const char *path, struct weir_error *ret_err
 {
     static const char *const endings[] = {"-wal", "-journal"};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        char beside[WEIRI_PLACE_SIZE + sizeof("-journal")];
-        struct stat facts;
-        (void)snprintf(beside, sizeof(beside), "%s%s", path, endings[i]);
-        if (lstat(beside, &facts) == 0) {
+        if (weiri_place_size(path, endings[i]) >= 0) {
             return weiri_fail(ret_error, WEIR_ECORRUPT,
-                              "%s is missing, but its log %s is there: expected both or neither",
-                              path, beside);
+                              "%s is missing, but its log %s%s is there: expected both or neither",
+                              path, path, endings[i]);
         }
     }
     return WEIR_OK;
@@ -140,9 +145,9 @@ static enum weir_status fill_file(const char *draft, weiri_fill_fn *fill, void *
 enum weir_status weiri_place_make(const char *path, weiri_fill_fn *fill, void *arg,
                                   struct weir_error *ret_error)
 {
-    char draft[WEIRI_PLACE_SIZE + sizeof(new_suffix)];
+    const struct weiri_beside beside = weiri_place_beside(path, new_suffix);
+    const char *draft = beside.path;
     int fd = -1;
-    (void)snprintf(draft, sizeof(draft), "%s%s", path, new_suffix);
     enum weir_status status = check_alone(path, ret_error);
     if (status != WEIR_OK) {
         return status;
@@ -171,8 +176,6 @@ void weiri_place_remove(const char *path)
 {
     static const char *const endings[] = {"-wal", "-shm", "-journal", ""};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        char name[WEIRI_PLACE_SIZE + sizeof(new_suffix) + sizeof("-journal")];
-        (void)snprintf(name, sizeof(name), "%s%s", path, endings[i]);
-        (void)unlink(name);
+        (void)unlink(weiri_place_beside(path, endings[i]).path);
     }
 }

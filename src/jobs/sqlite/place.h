@@ -13,6 +13,14 @@
 /* SQLite's own limit on a path, less its longest suffix and ours. */
 #define WEIRI_PLACE_SIZE 500
 
+/* The path of a file beside a store, with an ending, as "-wal". */
+struct weiri_beside {
+    char path[WEIRI_PLACE_SIZE + 24];
+};
+struct weiri_beside weiri_place_beside(const char *path, const char *ending);
+/* Its size: weiri_file_size(). */
+int64_t weiri_place_size(const char *path, const char *ending);
+
 /* Resolves the symbolic links of the path's folder: SQLite follows none, and a process may leave
  * its folder. */
 WEIR_NODISCARD enum weir_status weiri_place_resolve(const char *location, char *path, size_t size,

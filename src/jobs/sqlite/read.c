@@ -3,14 +3,12 @@
 #include "jobs/sqlite/read.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 
 enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_reading *ret_reading,
@@ -41,15 +39,6 @@ enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_read
     return WEIR_OK;
 }
 
-/* Whether there is a log, and it is empty. */
-static bool has_empty_log(const struct weiri_store *store)
-{
-    char path[PATH_MAX];
-    struct stat facts;
-    (void)snprintf(path, sizeof(path), "%s-wal", store->path);
-    return lstat(path, &facts) == 0 && facts.st_size == 0;
-}
-
 /* To read a store without a log, SQLite makes an empty one, and removes it at the end if it may
  * checkpoint. That is safe while the log is empty, and under the lock it stays empty. If another
  * process has the lock, or the store open, the log stays. If there is no lock file, no writer of
@@ -63,7 +52,7 @@ void weiri_reader_close(struct weiri_store *store, struct weiri_connection *read
     if (may_tidy) {
         int error = weiri_lock_file_try(store->lock_path, &lock);
         bool is_unused = error == 0 ? !weiri_lock_is_shared(lock) : error == ENOENT;
-        may_tidy = is_unused && has_empty_log(store);
+        may_tidy = is_unused && weiri_place_size(store->path, "-wal") == 0;
     }
     weiri_connection_close(reader, may_tidy);
     if (lock >= 0) {

@@ -111,10 +111,8 @@ int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
 /* Who writes: SQLite's locks of a log are on its index. */
 static void name_writer(const char *path, char *text, size_t size)
 {
-    char index[WEIRI_PLACE_SIZE + sizeof("-shm")];
     char name[64];
-    (void)snprintf(index, sizeof(index), "%s-shm", path);
-    struct weiri_lock_holder holder = weiri_lock_holder_find(index);
+    struct weiri_lock_holder holder = weiri_lock_holder_find(weiri_place_beside(path, "-shm").path);
     if (holder.pid > 0) {
         (void)snprintf(text, size, " by %s", weiri_lock_holder_name(holder, name));
     }

@@ -137,15 +137,14 @@ static void read_frames(int fd, const unsigned char *header, bool is_whole, stru
 static enum weir_status read_log(const char *path, bool is_whole, struct log_facts *ret_facts,
                                  struct weir_error *ret_error)
 {
-    char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
-    (void)snprintf(name, sizeof(name), "%s-wal", path);
+    const struct weiri_beside log = weiri_place_beside(path, "-wal");
     *ret_facts = (struct log_facts){.is_there = false};
     /* Only the log: closing a descriptor of the database would release SQLite's locks. */
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = open(log.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat facts;
     unsigned char header[LOG_HEADER_SIZE];
     if (fd < 0) {
-        return errno == ENOENT ? WEIR_OK : weiri_file_fail(ret_error, errno, name, "");
+        return errno == ENOENT ? WEIR_OK : weiri_file_fail(ret_error, errno, log.path, "");
     }
     if (fstat(fd, &facts) == 0 && facts.st_size > LOG_HEADER_SIZE &&
         pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header)) {

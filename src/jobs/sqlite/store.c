@@ -29,8 +29,6 @@
 /* Eras are microseconds from 2020 on: so their tokens are exact as numbers of JSON. */
 #define ERA_START_NS WEIR_SECONDS(1577836800)
 
-static const char lock_suffix[] = ".lock";
-
 unsigned weiri_store_channel(int64_t tube)
 {
     const unsigned last = WEIRI_CHANNELS - 1;
@@ -254,12 +252,10 @@ enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
             path);
     }
     const struct weir_allocator *allocator = &store->config->allocator;
-    char lock_path[WEIRI_PLACE_SIZE + sizeof(lock_suffix)];
-    (void)snprintf(lock_path, sizeof(lock_path), "%s%s", path, lock_suffix);
     weiri_mutex_init(&store->mutex);
     weiri_cond_init(&store->answered, &store->mutex);
     store->path = weiri_copy_string(allocator, path);
-    store->lock_path = weiri_copy_string(allocator, lock_path);
+    store->lock_path = weiri_copy_string(allocator, weiri_place_beside(path, ".lock").path);
     if (store->path == NULL || store->lock_path == NULL) {
         weiri_release_string(allocator, store->path);
         weiri_release_string(allocator, store->lock_path);

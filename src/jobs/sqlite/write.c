@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/write.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -44,9 +43,7 @@ static const char *const endings[] = {"", "-wal", "-shm"};
 
 static uint64_t identify(const struct weiri_store *store, size_t which)
 {
-    char path[WEIRI_PLACE_SIZE + sizeof("-wal")];
-    (void)snprintf(path, sizeof(path), "%s%s", store->path, endings[which]);
-    return weiri_file_identify(path);
+    return weiri_file_identify(weiri_place_beside(store->path, endings[which]).path);
 }
 
 /* The first of so many files whose path no longer names what the writer has open; NULL: none. All
