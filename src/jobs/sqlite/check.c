@@ -14,7 +14,6 @@
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/repair.h"
 
 enum {
     DAMAGES_MAX = 10,        /* that are told of, of the file and of jobs */
@@ -34,7 +33,7 @@ static const char repair[] =
 
 /* What transactions find; it is told between them. */
 struct damages {
-    const char *sql;      /* file_sql or jobs_sql */
+    enum weiri_sql which; /* WEIRI_SQL_CHECK_FILE or WEIRI_SQL_CHECK_JOBS */
     bool is_file_damaged; /* only the states are looked at: all else would be told of twice */
     bool is_over;         /* there are no more jobs */
     int64_t after;        /* the last job that was checked */
@@ -43,15 +42,6 @@ struct damages {
 };
 
 /* --- what is in the file --- */
-
-/* A job, its body, and what is wrong with its row, or with the file. */
-static const char file_sql[] =
-    "SELECT 0, NULL, NULL, NULL, nullif(integrity_check, 'ok') FROM pragma_integrity_check(10)";
-static const char jobs_sql[] =
-    "SELECT jobs.id" WEIRI_SQL_BODY ", iif(" WEIRI_STATE_UNKNOWN
-    ", printf('job %d: ', jobs.id) || " WEIRI_STATE_TEXT
-    ", NULL) FROM jobs NOT INDEXED" WEIRI_SQL_APART "WHERE jobs.id > ?1 AND (" WEIRI_SQL_IS_JOB
-    " OR " WEIRI_STATE_UNKNOWN ") ORDER BY jobs.id";
 
 static void check_row(struct weiri_connection *reader, sqlite3_stmt *statement,
                       struct damages *damages, size_t *bytes)
@@ -75,28 +65,22 @@ static void check_contents(struct weiri_reading *reading, void *arg)
 {
     struct damages *damages = arg;
     struct weiri_connection *reader = reading->reader;
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *statement;
     size_t bytes = 0;
     int64_t before = damages->after;
-    int code = sqlite3_prepare_v2(reader->db, damages->sql, -1, &statement, NULL);
-    weiri_sql_fail(reader, code);
-    (void)sqlite3_bind_int64(statement, 1, damages->after); /* a file has no parameter */
-    while (bytes < STRETCH_BYTES && reader->code == SQLITE_OK && code != SQLITE_DONE &&
-           damages->count < DAMAGES_MAX) {
-        code = sqlite3_step(statement);
-        weiri_sql_fail(reader, code);
-        if (code == SQLITE_ROW) {
-            check_row(reader, statement, damages, &bytes);
-        }
+    bool is = weiri_sql_first(reader, damages->which, WEIRI_VALUES(before, -1), &statement);
+    while (is && bytes < STRETCH_BYTES && damages->count < DAMAGES_MAX) {
+        check_row(reader, statement, damages, &bytes);
+        is = weiri_sql_next(reader, statement);
     }
-    damages->is_over = code != SQLITE_ROW || damages->count == DAMAGES_MAX ||
-                       damages->after <= before; /* the file is damaged */
+    weiri_sql_leave(statement);
+    damages->is_over =
+        !is || damages->count == DAMAGES_MAX || damages->after <= before; /* the file is damaged */
     if ((reader->code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
         (void)snprintf(damages->texts[damages->count++], sizeof(damages->texts[0]), "%s",
                        sqlite3_errmsg(reader->db));
         (void)weiri_sql_forget(reader);
     }
-    (void)sqlite3_finalize(statement);
 }
 
 static void find_newest(struct weiri_reading *reading, void *ret_created_ns)
@@ -112,7 +96,7 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
                                    struct weir_error *ret_error)
 {
     const char *path = reading->store->path;
-    struct damages damages = {.sql = file_sql};
+    struct damages damages = {.which = WEIRI_SQL_CHECK_FILE};
     enum weir_status status = WEIR_OK;
     for (size_t told = 0; status == WEIR_OK && !damages.is_over && !check->is_over;) {
         status = weiri_reading_run(reading, check_contents, &damages, ret_error);
@@ -120,9 +104,10 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
                                                   repair, "%s", damages.texts[told])) {
             told++;
         }
-        if (damages.sql == file_sql) {
-            damages = (struct damages){
-                .sql = jobs_sql, .is_file_damaged = damages.count > 0, .after = INT64_MIN};
+        if (damages.which == WEIRI_SQL_CHECK_FILE) {
+            damages = (struct damages){.which = WEIRI_SQL_CHECK_JOBS,
+                                       .is_file_damaged = damages.count > 0,
+                                       .after = INT64_MIN};
             told = 0;
         }
     }

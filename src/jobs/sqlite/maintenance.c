@@ -88,7 +88,7 @@ static void check_stretch(struct weiri_store *own, void *arg)
     sqlite3_stmt *statement;
     stretch->count = 0;
     stretch->found = (struct weir_repair_counts){0};
-    bool is = weiri_sql_first(&own->writer, WEIRI_SQL_NEXT_JOBS,
+    bool is = weiri_sql_first(&own->writer, WEIRI_SQL_CHECK_JOBS,
                               WEIRI_VALUES(stretch->after, CHECK_JOBS), &statement);
     for (; is && stretch->count < CHECK_JOBS; is = weiri_sql_next(&own->writer, statement)) {
         struct weiri_stored_body body;

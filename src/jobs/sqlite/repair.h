@@ -5,20 +5,6 @@
 
 #include "jobs/sqlite/connection.h"
 
-/* SQL: a job's row is in none of the states, has a verdict that is none, or waits with one, which
- * only a reserved job has: it would run, though somebody ended it. Or it has an outcome, which
- * exactly those have that have ended: a job would be lost, or run again. */
-#define WEIRI_HAS_OUTCOME "ifnull(outcome BETWEEN 1 AND 8, 0)"
-#define WEIRI_STATE_UNKNOWN                                                                        \
-    "(ifnull(state, 0) NOT BETWEEN 1 AND 6 AND NOT ifnull(state = 9 AND lost > 1, 0)) "            \
-    "OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "                                                   \
-    "OR (ifnull(state, 0) IN (1, 2, 9) AND verdict IS NOT NULL) "                                  \
-    "OR ifnull(state IN (5, 6), 0) <> " WEIRI_HAS_OUTCOME
-
-/* SQL: such a row in words. */
-#define WEIRI_STATE_TEXT                                                                           \
-    "printf('state %d, verdict %d and outcome %d do not fit', state, verdict, outcome)"
-
 /* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state,
  * mends numbers that are none, and raises the floor of the ids, in one transaction. Called by the
  * leader, outside of transactions, after a statement found the indexes damaged. Fails where the

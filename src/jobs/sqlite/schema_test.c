@@ -202,7 +202,7 @@ TEST(plan_of_bodies, "jobs are checked in the order of their ids, each with its 
     static const char *const steps[] = {
         "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>?)",
         "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"};
-    expect_steps(WEIRI_SQL_NEXT_JOBS, steps, 2);
+    expect_steps(WEIRI_SQL_CHECK_JOBS, steps, 2);
 }
 
 TEST(plan_of_lists, "jobs are listed in the order of their rows, or where they are few by the "

@@ -76,6 +76,19 @@ enum weiri_column {
 #define WEIRI_SQL_SHOWN                                                                            \
     WEIRI_SQL_JOB                                                                                  \
     ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY WEIRI_SQL_BODY
+/* A job's row is in none of the states, has a verdict that is none, or waits with one, which
+ * only a reserved job has: it would run, though somebody ended it. Or it has an outcome, which
+ * exactly those have that have ended: a job would be lost, or run again. */
+#define WEIRI_HAS_OUTCOME "ifnull(outcome BETWEEN 1 AND 8, 0)"
+#define WEIRI_STATE_UNKNOWN                                                                        \
+    "(ifnull(state, 0) NOT BETWEEN 1 AND 6 AND NOT ifnull(state = 9 AND lost > 1, 0)) "            \
+    "OR ifnull(verdict, 1) NOT BETWEEN 1 AND 3 "                                                   \
+    "OR (ifnull(state, 0) IN (1, 2, 9) AND verdict IS NOT NULL) "                                  \
+    "OR ifnull(state IN (5, 6), 0) <> " WEIRI_HAS_OUTCOME
+
+/* Such a row in words. */
+#define WEIRI_STATE_TEXT                                                                           \
+    "printf('state %d, verdict %d and outcome %d do not fit', state, verdict, outcome)"
 /* The priorities of the delayed jobs of a tube, told between the two, each a level, in order:
  * behind one below all, before a NULL, unless ended before. The delayed jobs of one. */
 #define WEIRI_SQL_LEVELS_OF "WITH RECURSIVE levels(here, level) AS (SELECT "
@@ -437,8 +450,14 @@ enum weiri_column {
       "WHERE b.state IS NOT has LIMIT 1")                                                          \
     X(PEEK_ENDED, "SELECT id FROM jobs INDEXED BY jobs_ended WHERE state = 5 AND tube = ?1 "       \
                   "ORDER BY lease DESC LIMIT ?3")                                                  \
-    X(NEXT_JOBS, "SELECT jobs.id" WEIRI_SQL_BODY " FROM jobs" WEIRI_SQL_APART                      \
-                 "WHERE jobs.id > ?1 AND " WEIRI_SQL_IS_JOB " ORDER BY jobs.id LIMIT ?2")          \
+    /* Of each job its body, and what is wrong with its row; of the file what is wrong with it. */ \
+    X(CHECK_JOBS,                                                                                  \
+      "SELECT jobs.id" WEIRI_SQL_BODY ", iif(" WEIRI_STATE_UNKNOWN                                 \
+      ", printf('job %d: ', jobs.id) || " WEIRI_STATE_TEXT                                         \
+      ", NULL) FROM jobs NOT INDEXED" WEIRI_SQL_APART "WHERE jobs.id > ?1 AND (" WEIRI_SQL_IS_JOB  \
+      " OR " WEIRI_STATE_UNKNOWN ") ORDER BY jobs.id LIMIT ?2")                                    \
+    X(CHECK_FILE, "SELECT ?1, NULL, NULL, NULL, nullif(integrity_check, 'ok') "                    \
+                  "FROM pragma_integrity_check(10) LIMIT ?2")                                      \
     X(SAVEPOINT, "SAVEPOINT weir_put")                                                             \
     X(ROLLBACK_TO, "ROLLBACK TO weir_put")                                                         \
     X(RELEASE, "RELEASE weir_put")                                                                 \
