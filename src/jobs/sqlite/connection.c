@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -95,11 +96,7 @@ static bool has(const char *path, const char *suffix)
 static bool is_immutable(const char *path, enum weiri_connection_kind kind)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int length = slash == NULL ? -1
-                               : snprintf(folder, sizeof(folder), "%.*s",
-                                          slash == path ? 1 : (int)(slash - path), path);
-    return kind == WEIRI_CONNECTION_READER && length > 0 && (size_t)length < sizeof(folder) &&
+    return kind == WEIRI_CONNECTION_READER && weiri_file_folder(path, folder) == 0 &&
            faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 && !has(path, "-wal");
 }
 

@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -16,7 +14,6 @@
 
 #include "base/errno.h"
 #include "base/error.h"
-#include "base/panic.h"
 
 #define OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 #define PRIVATE_MODE 0600
@@ -125,25 +122,28 @@ static int rename_new(const char *from, const char *to)
     return rename(from, to) == 0 ? 0 : errno;
 }
 
+int weiri_file_folder(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash == NULL || slash == path ? 1 : (size_t)(slash - path);
+    if (size >= PATH_MAX) {
+        return ENAMETOOLONG;
+    }
+    memcpy(folder, slash == NULL ? "." : path, size);
+    folder[size] = '\0';
+    return 0;
+}
+
 /* Makes the names in the folder of a file durable. */
 static int sync_folder(const char *path)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t length = slash == NULL ? 0 : (size_t)(slash - path);
-    if (length >= sizeof(folder)) {
-        return ENAMETOOLONG;
-    }
-    memcpy(folder, path, length);
-    folder[length] = '\0';
-    int fd = open(slash == NULL ? "."
-                  : length == 0 ? "/"
-                                : folder,
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = weiri_file_folder(path, folder);
+    int fd = error == 0 ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0) {
-        return errno;
+        return error == 0 ? errno : error;
     }
-    int error = fsync(fd) == 0 ? 0 : errno;
+    error = fsync(fd) == 0 ? 0 : errno;
     (void)close(fd);
     return error;
 }
@@ -158,16 +158,6 @@ int weiri_file_put_in_place(int fd, const char *temporary, const char *path)
         }
     }
     return error;
-}
-
-int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size)
-{
-    struct stat facts;
-    WEIRI_ASSERT(size >= PATH_MAX);
-    if (realpath(folder, buffer) == NULL || stat(buffer, &facts) != 0) {
-        return errno;
-    }
-    return S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
 }
 
 uint64_t weiri_file_identify(const char *path)

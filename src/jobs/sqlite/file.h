@@ -3,6 +3,7 @@
 #ifndef WEIRI_SQLITE_FILE_H
 #define WEIRI_SQLITE_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,9 +33,8 @@ int weiri_file_make_private(const char *path, int *ret_fd);
  * EEXIST if one has it. */
 int weiri_file_put_in_place(int fd, const char *temporary, const char *path);
 
-/* The absolute path of a folder without symbolic links; ENOTDIR if it is no folder. size is at
- * least PATH_MAX. */
-int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size);
+/* The folder of a path; ENAMETOOLONG. */
+int weiri_file_folder(const char *path, char folder[PATH_MAX]);
 
 /* A number of the file's device and inode, to tell it from one that took its place; 0: none. */
 uint64_t weiri_file_identify(const char *path);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,21 +90,21 @@ TEST(publish, "a file that is put in place is whole, private, and never replaces
     CHECK_INT(publish("missing/store", "x"), ==, ENOENT);
 }
 
-TEST(folders, "a folder is found through links, and anything else is none")
+TEST(folders, "the folder of a path is what is in front of its name")
 {
-    char here[PATH_MAX];
-    char there[PATH_MAX];
-    write_file("file", "");
-    CHECK_INT(mkdir("folder", 0700), ==, 0);
-    CHECK_INT(symlink("folder", "link"), ==, 0);
-    CHECK_INT(weiri_file_resolve_folder(".", here, sizeof(here)), ==, 0);
-    CHECK_INT(weiri_file_resolve_folder("link/..", there, sizeof(there)), ==, 0);
-    CHECK_STRING(here, there);
-    CHECK_INT(here[0], ==, '/');
-    CHECK_INT(weiri_file_resolve_folder("link", there, sizeof(there)), ==, 0);
-    CHECK(strcmp(there + strlen(here), "/folder") == 0);
-    CHECK_INT(weiri_file_resolve_folder("file", there, sizeof(there)), ==, ENOTDIR);
-    CHECK_INT(weiri_file_resolve_folder("missing", there, sizeof(there)), ==, ENOENT);
+    static const struct {
+        const char *path;
+        const char *folder;
+    } rows[] = {{"file", "."}, {"/file", "/"}, {"one/two/file", "one/two"}, {"../file", ".."}};
+    char folder[PATH_MAX];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CHECK_INT(weiri_file_folder(rows[i].path, folder), ==, 0);
+        CHECK_STRING(folder, rows[i].folder);
+    }
+    char name[PATH_MAX + 3];
+    memset(name, 'x', sizeof(name));
+    (void)snprintf(name + PATH_MAX, 3, "/x");
+    CHECK_INT(weiri_file_folder(name, folder), ==, ENAMETOOLONG);
 }
 
 TEST(above_streams, "no file gets the number of a standard stream that the program has closed")

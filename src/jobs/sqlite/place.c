@@ -3,8 +3,8 @@
 #include "jobs/sqlite/place.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,15 +36,14 @@ enum weir_status weiri_place_resolve(const char *location, char *path, size_t si
     const char *name = slash == NULL ? location : slash + 1;
     char folder[PATH_MAX];
     char real[PATH_MAX];
-    int length = slash == NULL ? snprintf(folder, sizeof(folder), ".")
-                 : slash == location
-                     ? snprintf(folder, sizeof(folder), "/")
-                     : snprintf(folder, sizeof(folder), "%.*s", (int)(slash - location), location);
-    if (length < 0 || (size_t)length >= sizeof(folder) || strcmp(name, ".") == 0 ||
+    struct stat facts;
+    if (weiri_file_folder(location, folder) != 0 || strcmp(name, ".") == 0 ||
         strcmp(name, "..") == 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "%.200s is not the path of a file", location);
     }
-    int error = weiri_file_resolve_folder(folder, real, sizeof(real));
+    int error = realpath(folder, real) == NULL || stat(real, &facts) != 0 ? errno
+                : S_ISDIR(facts.st_mode)                                  ? 0
+                                                                          : ENOTDIR;
     if (error != 0) {
         char text[128];
         return weiri_fail(ret_error, weiri_errno_status(error),
@@ -52,7 +51,7 @@ enum weir_status weiri_place_resolve(const char *location, char *path, size_t si
                           folder, name, weiri_errno_text(error, text, sizeof(text)));
     }
     bool is_root = strcmp(real, "/") == 0;
-    length = snprintf(path, size, "%s/%s", is_root ? "" : real, name);
+    int length = snprintf(path, size, "%s/%s", is_root ? "" : real, name);
     if (length < 0 || (size_t)length >= size) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the store's path %.200s... has %d bytes: at most %zu", real, length,
