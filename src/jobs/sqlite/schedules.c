@@ -14,28 +14,18 @@
 /* After which a consumer tries again to fire schedules on a full disk. */
 #define FULL_WAIT_NS WEIR_SECONDS(1)
 
-/* A schedule with its plan, which has no expression yet. */
-struct schedule_row {
-    struct weiri_schedule_row own;
-    struct weiri_plan plan;
-};
-
 /* Reads the first row of a statement: whether there is one. */
 static bool find_row(struct weiri_store *store, enum weiri_sql which,
-                     const struct weiri_value *values, struct schedule_row *row)
+                     const struct weiri_value *values, struct weiri_schedule_row *row)
 {
     struct weiri_connection *writer = &store->writer;
-    const struct weir_job_schedule *schedule = &row->own.schedule;
     sqlite3_stmt *statement;
-    if (!weiri_sql_first(writer, which, values, &statement)) {
-        return false;
+    bool is_there = weiri_sql_first(writer, which, values, &statement);
+    if (is_there) {
+        weiri_schedule_read(writer, statement, row);
+        weiri_sql_leave(statement);
     }
-    weiri_schedule_read(writer, statement, &row->own);
-    weiri_sql_leave(statement);
-    row->plan = (struct weiri_plan){.interval_ns = schedule->interval_ns,
-                                    .tolerance_ns = schedule->tolerance_ns,
-                                    .catch_up_max = schedule->catch_up_max};
-    return writer->code == SQLITE_OK;
+    return is_there && writer->code == SQLITE_OK;
 }
 
 /* --- firing --- */
@@ -78,11 +68,15 @@ static void pause_schedule(struct weiri_store *store, int64_t number, const char
 
 /* Makes the plan of a row: whether it is there. WEIR_OK without one: it has failed; else the
  * expression or its zone cannot be read any more. */
-static bool make_plan(struct weiri_store *store, struct schedule_row *row,
-                      enum weir_status *ret_status, struct weir_error *ret_error)
+static bool make_plan(struct weiri_store *store, const struct weiri_schedule_row *row,
+                      struct weiri_plan *plan, enum weir_status *ret_status,
+                      struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_schedule_plan(&store->config->allocator, row->own.cron,
-                                                  row->own.zone, &row->plan, ret_error);
+    *plan = (struct weiri_plan){.interval_ns = row->schedule.interval_ns,
+                                .tolerance_ns = row->schedule.tolerance_ns,
+                                .catch_up_max = row->schedule.catch_up_max};
+    enum weir_status status =
+        weiri_schedule_plan(&store->config->allocator, row->cron, row->zone, plan, ret_error);
     /* WEIR_EIO is also a lack of descriptors, which passes. */
     bool has_failed = status == WEIR_ENOMEM || status == WEIR_EIO;
     if (has_failed) {
@@ -99,42 +93,43 @@ static bool is_running(struct weiri_store *store, int64_t job)
 }
 
 static void fire(struct weiri_store *store, struct weiri_tally *tally,
-                 const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
+                 const struct weiri_schedule_row *row, const struct weiri_plan *plan,
+                 int64_t now_ns, uint64_t *ret_count)
 {
-    const struct weir_job_schedule *schedule = &row->own.schedule;
-    struct weiri_due due =
-        weiri_due_decide(&row->plan, schedule->missed, schedule->next_ns, now_ns);
+    const struct weir_job_schedule *schedule = &row->schedule;
+    struct weiri_due due = weiri_due_decide(plan, schedule->missed, schedule->next_ns, now_ns);
     if ((schedule->flags & WEIR_SCHEDULE_NO_OVERLAP) != 0) {
-        weiri_due_alone(&row->plan, is_running(store, row->own.job), &due);
+        weiri_due_alone(plan, is_running(store, row->job), &due);
     }
     struct weiri_job_row job = {.number = 0};
     int64_t at = due.first_ns;
     for (uint64_t i = 0; i < due.count; i++) {
-        put_job(store, tally, &row->own, at, 0, now_ns, &job);
-        at = weiri_firing_after(&row->plan, at);
+        put_job(store, tally, row, at, 0, now_ns, &job);
+        at = weiri_firing_after(plan, at);
     }
     *ret_count = due.count;
     weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS,
-                  WEIRI_VALUES(row->own.number, due.next_ns, (int64_t)due.count,
-                               (int64_t)due.skipped, job.facts.run_at_ns, job.number));
+                  WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.count, (int64_t)due.skipped,
+                               job.facts.run_at_ns, job.number));
 }
 
 /* Whether a schedule is due, which is fired then. */
 static bool fire_next(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                       int64_t now_ns, uint64_t *ret_count)
 {
-    struct schedule_row row = {.own = {.number = 0}};
+    struct weiri_schedule_row row = {.number = 0};
     if (!find_row(store, WEIRI_SQL_DUE_SCHEDULE, WEIRI_VALUES(tube, now_ns), &row)) {
         return false;
     }
+    struct weiri_plan plan;
     struct weir_error problem;
     enum weir_status status;
     weiri_space_check_put(store);
-    if (make_plan(store, &row, &status, &problem)) {
-        fire(store, tally, &row, now_ns, ret_count);
-        weiri_plan_fini(&row.plan);
+    if (make_plan(store, &row, &plan, &status, &problem)) {
+        fire(store, tally, &row, &plan, now_ns, ret_count);
+        weiri_plan_fini(&plan);
     } else if (status != WEIR_OK) {
-        pause_schedule(store, row.own.number, problem.text);
+        pause_schedule(store, row.number, problem.text);
     }
     return true;
 }
@@ -177,34 +172,35 @@ static void save(struct weiri_store *store, int64_t tube, int64_t next_ns,
 static void put_schedule(struct weiri_store *store, const struct weiri_edit *edit)
 {
     const struct weir_job_schedule_options *options = edit->schedule;
-    struct schedule_row row = {.own = {.number = 0}};
+    struct weiri_schedule_row row = {.number = 0};
     weiri_space_check_put(store);
     int64_t tube = weiri_tube_add(store, options->tube);
     bool is_there = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
-    const struct weir_job_schedule_options before = {.cron = row.own.cron,
-                                                     .zone = row.own.zone,
-                                                     .interval_ns = row.own.schedule.interval_ns,
-                                                     .first_at_ns = row.own.first_at_ns};
+    const struct weir_job_schedule_options before = {.cron = row.cron,
+                                                     .zone = row.zone,
+                                                     .interval_ns = row.schedule.interval_ns,
+                                                     .first_at_ns = row.first_at_ns};
     int64_t next = weiri_firing_of_put(edit->plan, options, is_there ? &before : NULL,
-                                       row.own.schedule.next_ns, weiri_store_now(store));
+                                       row.schedule.next_ns, weiri_store_now(store));
     save(store, tube, next, options);
     /* Consumers look again, and find when to look next. */
     weiri_write_notify(store, weiri_store_channel(tube), INT_MAX);
 }
 
 static void resume(struct weiri_store *store, struct weiri_edit_request *request,
-                   struct schedule_row *row)
+                   const struct weiri_schedule_row *row)
 {
-    if (!make_plan(store, row, &request->status, &request->error)) {
+    struct weiri_plan plan;
+    if (!make_plan(store, row, &plan, &request->status, &request->error)) {
         return;
     }
-    const struct weir_job_schedule *schedule = &row->own.schedule;
-    struct weiri_due due = weiri_due_resume(&row->plan, schedule->next_ns, weiri_store_now(store));
-    weiri_plan_fini(&row->plan);
+    const struct weir_job_schedule *schedule = &row->schedule;
+    struct weiri_due due = weiri_due_resume(&plan, schedule->next_ns, weiri_store_now(store));
+    weiri_plan_fini(&plan);
     weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE,
-                  WEIRI_VALUES(row->own.number, due.next_ns, (int64_t)due.skipped));
+                  WEIRI_VALUES(row->number, due.next_ns, (int64_t)due.skipped));
     /* Consumers look again, and find when to look next. */
-    weiri_write_notify(store, weiri_store_channel(row->own.tube), INT_MAX);
+    weiri_write_notify(store, weiri_store_channel(row->tube), INT_MAX);
 }
 
 /* Puts a job beside the schedule's firings. */
@@ -227,20 +223,20 @@ static void run_now(struct weiri_store *store, const struct weiri_schedule_row *
 }
 
 static void change(struct weiri_store *store, struct weiri_edit_request *request,
-                   struct schedule_row *row)
+                   const struct weiri_schedule_row *row)
 {
     switch (request->edit->change) {
     case WEIR_SCHEDULE_REMOVE:
-        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->own.number));
+        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->number));
         break;
     case WEIR_SCHEDULE_PAUSE:
-        pause_schedule(store, row->own.number, "");
+        pause_schedule(store, row->number, "");
         break;
     case WEIR_SCHEDULE_RESUME:
         resume(store, request, row);
         break;
     case WEIR_SCHEDULE_RUN:
-        run_now(store, &row->own, &request->job);
+        run_now(store, row, &request->job);
         break;
     }
 }
@@ -248,7 +244,7 @@ static void change(struct weiri_store *store, struct weiri_edit_request *request
 void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     const struct weiri_edit *edit = request->edit;
-    struct schedule_row row = {.own = {.number = 0}};
+    struct weiri_schedule_row row = {.number = 0};
     if (edit->kind == WEIRI_SCHEDULE_PUT) {
         put_schedule(store, edit);
         return;
