@@ -166,12 +166,11 @@ uint64_t weiri_file_identify(const char *path)
     return lstat(path, &facts) == 0 ? facts.st_ino ^ (uint64_t)facts.st_dev << 40 : 0;
 }
 
-bool weiri_file_is_at(int fd, const char *path)
+bool weiri_file_is_at(int fd, const char *path, struct stat *ret_facts)
 {
-    struct stat open_file;
     struct stat named_file;
-    return fstat(fd, &open_file) == 0 && lstat(path, &named_file) == 0 &&
-           open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
+    return fstat(fd, ret_facts) == 0 && lstat(path, &named_file) == 0 &&
+           ret_facts->st_dev == named_file.st_dev && ret_facts->st_ino == named_file.st_ino;
 }
 
 bool weiri_file_is_remote(const char *folder)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <weir/status.h>
 
@@ -39,8 +40,8 @@ int weiri_file_folder(const char *path, char folder[PATH_MAX]);
 /* A number of the file's device and inode, to tell it from one that took its place; 0: none. */
 uint64_t weiri_file_identify(const char *path);
 
-/* Whether the path names the open file. */
-bool weiri_file_is_at(int fd, const char *path);
+/* Whether the path names the open file, whose facts are returned. */
+bool weiri_file_is_at(int fd, const char *path, struct stat *ret_facts);
 
 /* Whether a folder lies on a network file system, where hosts do not share locks and memory. */
 bool weiri_file_is_remote(const char *folder);

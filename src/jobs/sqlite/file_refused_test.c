@@ -229,7 +229,8 @@ TEST(replacement_refused, "nor is one if its file was removed and cannot be repl
     CHECK(!is_locked(new));
     CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
     CHECK(is_locked(new) && !is_locked(old));
-    CHECK(weiri_file_is_at(file.fd, "lock"));
+    struct stat facts;
+    CHECK(weiri_file_is_at(file.fd, "lock", &facts));
     weiri_lock_file_close(&file);
     CHECK_INT(close(old), ==, 0);
     CHECK_INT(close(new), ==, 0);

@@ -127,14 +127,15 @@ TEST(above_streams, "no file gets the number of a standard stream that the progr
 TEST(is_at, "a file that was replaced is no longer at its path")
 {
     int fd;
+    struct stat facts;
     bool is_new;
     CHECK_INT(weiri_file_open_private("lock", &fd, &is_new), ==, 0);
     CHECK(is_new);
-    CHECK(weiri_file_is_at(fd, "lock"));
+    CHECK(weiri_file_is_at(fd, "lock", &facts));
     CHECK_INT(unlink("lock"), ==, 0);
-    CHECK(!weiri_file_is_at(fd, "lock"));
+    CHECK(!weiri_file_is_at(fd, "lock", &facts));
     write_file("lock", "");
-    CHECK(!weiri_file_is_at(fd, "lock"));
+    CHECK(!weiri_file_is_at(fd, "lock", &facts));
     (void)close(fd);
     CHECK(!weiri_file_is_remote("."));
 }

@@ -50,9 +50,11 @@ struct weiri_lock_page {
 
 _Static_assert(sizeof(struct weiri_lock_page) == 16384, "whole pages");
 
+static const off_t page_size = sizeof(struct weiri_lock_page);
+
 /* Changes a word and wakes waiters for it, in the kernel. The call's comparison has no use here: if
  * the old value was negative, one more waiter may wake. A missing page cannot be changed;
- * restore_size() notifies all channels later. */
+ * weiri_lock_file_lock() notifies all channels later. */
 static void change(uint32_t *word, unsigned operation, unsigned operand, int wakes)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE_OP, wakes, NULL, word,
@@ -121,7 +123,7 @@ static int fill(int fd)
     const off_t offset = offsetof(struct weiri_lock_page, head.magic);
     int error;
     do {
-        error = posix_fallocate(fd, 0, (off_t)sizeof(struct weiri_lock_page));
+        error = posix_fallocate(fd, 0, page_size);
     } while (error == EINTR);
     if (error == 0 && pwrite(fd, &magic, sizeof(magic), offset) != (ssize_t)sizeof(magic)) {
         error = errno;
@@ -183,7 +185,7 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
         }
         return error;
     }
-    *file = (struct weiri_lock_file){fd, page, path, is_new, 0};
+    *file = (struct weiri_lock_file){fd, page, path, is_new, false, false, 0};
     return 0;
 }
 
@@ -266,21 +268,7 @@ static int replace(struct weiri_lock_file *file)
     /* For waiters with a mark of the old file that sleep in the new one. */
     notify_all(file->page);
     file->is_made = error == 0 && next.is_made;
-    return error;
-}
-
-/* Extends a file that was cut short, and wakes all waiters, since their words were lost. */
-static int restore_size(struct weiri_lock_file *file)
-{
-    struct stat facts;
-    if (fstat(file->fd, &facts) != 0) {
-        return errno;
-    }
-    if (facts.st_size >= (off_t)sizeof(struct weiri_lock_page)) {
-        return 0;
-    }
-    int error = fill(file->fd);
-    notify_all(file->page);
+    file->is_shared = false;
     return error;
 }
 
@@ -291,9 +279,19 @@ int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns)
         if (error != 0) {
             return error;
         }
-        bool is_at_path = weiri_file_is_at(file->fd, file->path);
-        error = is_at_path ? restore_size(file) : replace(file);
-        error = error == 0 && is_at_path ? weiri_lock_share(file->fd) : error;
+        struct stat facts;
+        bool is_at_path = weiri_file_is_at(file->fd, file->path, &facts);
+        if (!is_at_path) {
+            error = replace(file);
+        } else if (facts.st_size < page_size) { /* cut short: the words of all waiters are lost */
+            error = fill(file->fd);
+            notify_all(file->page);
+        }
+        file->has_reserve = is_at_path && facts.st_blocks * 512 >= page_size + WEIRI_RESERVE_SIZE;
+        if (error == 0 && is_at_path && !file->is_shared) {
+            error = weiri_lock_share(file->fd);
+            file->is_shared = error == 0;
+        }
         if (error == 0 && is_at_path) {
             return 0;
         }
@@ -323,26 +321,21 @@ uint32_t weiri_lock_file_noted(int fd)
 
 int weiri_lock_file_reserve(struct weiri_lock_file *file)
 {
-    struct stat facts;
-    if (fstat(file->fd, &facts) != 0) {
-        return errno;
-    }
-    off_t size = (off_t)sizeof(struct weiri_lock_page);
-    if (facts.st_blocks * 512 >= size + WEIRI_RESERVE_SIZE) {
-        return 0;
-    }
-    while (fallocate(file->fd, FALLOC_FL_KEEP_SIZE, size, WEIRI_RESERVE_SIZE) != 0) {
+    while (!file->has_reserve &&
+           fallocate(file->fd, FALLOC_FL_KEEP_SIZE, page_size, WEIRI_RESERVE_SIZE) != 0) {
         if (errno != EINTR) {
             return errno;
         }
     }
+    file->has_reserve = true;
     return 0;
 }
 
 void weiri_lock_file_release_reserve(struct weiri_lock_file *file)
 {
     /* To the size that it has. */
-    (void)!ftruncate(file->fd, (off_t)sizeof(struct weiri_lock_page));
+    (void)!ftruncate(file->fd, page_size);
+    file->has_reserve = false;
 }
 
 int weiri_lock_file_try(const char *path, int *ret_fd)

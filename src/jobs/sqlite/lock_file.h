@@ -35,6 +35,8 @@ struct weiri_lock_file {
     struct weiri_lock_page *page; /* accessed by the kernel only */
     const char *path;             /* borrowed */
     bool is_made;                 /* this open or a later lock made the file at the path */
+    bool is_shared;               /* by this open (lock_holder.h) */
+    bool has_reserve;             /* when the lock was taken, or since */
     uint32_t noted;               /* the number that was noted when the lock was taken */
 };
 

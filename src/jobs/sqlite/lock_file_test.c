@@ -294,9 +294,55 @@ static void wait_on_channel(void *arg)
     CHECK(wait_for(file, 3, weiri_channel_mark(file, 3), FOREVER));
 }
 
+TEST(user,
+     "an open is a user of its file from its first lock until it is closed, and of a file that "
+     "takes the place of it")
+{
+    struct weiri_lock_file a = open_file();
+    struct weiri_lock_file b = open_file();
+    CHECK(!weiri_lock_is_shared(b.fd));
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
+        weiri_lock_file_unlock(&a);
+        CHECK(weiri_lock_is_shared(b.fd));
+    }
+    CHECK_INT(unlink("lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
+    weiri_lock_file_unlock(&a);
+    CHECK(!weiri_lock_is_shared(b.fd));
+    weiri_lock_file_close(&b);
+    b = open_file();
+    CHECK(weiri_lock_is_shared(b.fd));
+    weiri_lock_file_close(&a);
+    CHECK(!weiri_lock_is_shared(b.fd));
+    weiri_lock_file_close(&b);
+}
+
+TEST(reserve, "a reserve that another open gave back is there again, once the lock was taken")
+{
+    struct weiri_lock_file a = open_file();
+    struct weiri_lock_file b = open_file();
+    struct stat facts;
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
+        CHECK_INT(weiri_lock_file_reserve(&a), ==, 0);
+        CHECK_INT(fstat(a.fd, &facts), ==, 0);
+        CHECK_INT(facts.st_blocks * 512, >=, WEIRI_RESERVE_SIZE);
+        weiri_lock_file_unlock(&a);
+        CHECK_INT(weiri_lock_file_lock(&b, FOREVER), ==, 0);
+        weiri_lock_file_release_reserve(i == 0 ? &b : &a);
+        CHECK_INT(fstat(a.fd, &facts), ==, 0);
+        CHECK_INT(facts.st_blocks * 512, <, WEIRI_RESERVE_SIZE);
+        weiri_lock_file_unlock(&b);
+    }
+    weiri_lock_file_close(&a);
+    weiri_lock_file_close(&b);
+}
+
 TEST(removed, "a file that was removed is replaced at the next lock, and its waiters are woken")
 {
     struct weiri_lock_file a = open_file();
+    struct stat facts;
     struct weiri_lock_file b = open_file();
     struct test_thread *mine = test_start(wait_on_channel, &a);
     struct test_thread *others = test_start(wait_on_channel, &b);
@@ -305,11 +351,11 @@ TEST(removed, "a file that was removed is replaced at the next lock, and its wai
     CHECK_INT(unlink("lock"), ==, 0);
     CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
     CHECK(a.is_made);
-    CHECK(weiri_file_is_at(a.fd, "lock"));
+    CHECK(weiri_file_is_at(a.fd, "lock", &facts));
     test_join(mine);
     test_join(others);
     CHECK_INT(weiri_lock_file_lock(&b, 0), ==, ETIMEDOUT);
-    CHECK(weiri_file_is_at(b.fd, "lock"));
+    CHECK(weiri_file_is_at(b.fd, "lock", &facts));
     CHECK(!b.is_made);
     /* Both use the channels of the new file. */
     uint32_t mark = weiri_channel_mark(&b, 3);

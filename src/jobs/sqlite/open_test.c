@@ -349,8 +349,9 @@ TEST(foreign_lock, "a file that has the lock file's name and is none is refused 
 static void open_and_close(void *arg)
 {
     weir_broker *broker = jobs_store_open("jobs.db", arg);
+    struct stat facts;
     struct weiri_store *store = broker->store;
-    CHECK(weiri_file_is_at(store->lock_file.fd, "jobs.db.lock"));
+    CHECK(weiri_file_is_at(store->lock_file.fd, "jobs.db.lock", &facts));
     weir_broker_close(broker);
 }
 
