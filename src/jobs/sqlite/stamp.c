@@ -47,10 +47,12 @@ void weiri_stamp_load(struct weiri_store *store)
 void weiri_stamp_advance(struct weiri_store *store)
 {
     char pragma[64];
-    int file = 0;
+    unsigned char header[WEIRI_HEADER_SIZE];
+    sqlite3_file *file = NULL;
     weiri_stamp_load(store);
-    if (weiri_schema_check_header(store->writer.db, store->path, false, &file, NULL) != WEIR_OK ||
-        weiri_schema_stamp_of(file) == (int)store->stamp) {
+    (void)sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (file->pMethods->xRead(file, header, sizeof(header), 0) != SQLITE_OK ||
+        weiri_schema_stamp_of(weiri_schema_header_user_version(header)) == (int)store->stamp) {
         uint32_t next = (store->stamp + 1) & (STAMPS - 1);
         (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
                        weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)next));
