@@ -111,15 +111,17 @@ struct weir_job_filter {
     uint32_t attempts_min;     /**< With at least so many attempts. */
     enum weir_job_state state; /**< In this state; 0: in any but WEIR_JOB_ENDED. */
     weir_list_step_fn *step;   /**< Called with the arg of weir_broker_list(); NULL: it is not. */
+    uint32_t no_bodies; /**< 1: told with body_size alone: body is NULL, headers are empty. */
+    const char *id;     /**< This job, as weir_broker_peek_id(); tube to step do not count. */
+    size_t first;       /**< As weir_broker_peek(); only tube and state count besides. */
 };
 
-/** Calls back for the jobs that a filter (may be NULL: all) lets through, in the order in which
- * they were put, those of other tubes among them. Reads some at a time, at most 10,000 jobs or 4
- * MiB of bodies and a job: each is as it was at one moment, the whole list is not. Between two of
- * these reads it calls the filter's step, also where no job was let through; one that is ended goes
- * on later as a list behind the id that step was given. Jobs that are put meanwhile are not in it.
- * Changes nothing. Errors: WEIR_EINVAL (filter, malformed id), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
- * cluster), those of the storage. */
+/** Calls back for the jobs that a filter (may be NULL: all) lets through, in the order of their
+ * puts. Reads some at a time, at most 10,000 jobs or 4 MiB of bodies and a job: each is as it was
+ * at one moment, the whole list is not. Between two of these reads it calls the filter's step, also
+ * where no job was let through; one that is ended goes on later as a list behind the id that step
+ * was given. Jobs that are put meanwhile are not in it. Errors: WEIR_EINVAL (filter, malformed id),
+ * WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster, but for id and first), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           const struct weir_job_filter *filter,
                                                           weir_job_fn *fn, void *arg,

@@ -261,9 +261,8 @@ typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
 
 /** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
  * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
- * consumer comes by. Writes nothing and waits for no writer. An unknown tube is no error: there is
- * no call. A cluster forgets empty tubes: one that is named has counts, of zero where no node knows
- * it. Errors: those of the storage. */
+ * consumer comes by. Waits for no writer. An unknown tube is no error: there is no call, or in a
+ * cluster, which forgets empty ones, one with zeros. Errors: those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);
@@ -279,10 +278,9 @@ typedef int weir_job_fn(const struct weir_job *job, void *arg);
 
 /** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
  * first; ended: newest first). state 0: those of every state but the last: reserved, ready,
- * delayed, buried. Changes nothing, and keeps nobody from writing. Which jobs and in which order is
- * of one moment; each is told as it is when its turn comes, and left out if it is gone or in
- * another state by then. A body that was damaged on the disk is shown as it is, and the job's
- * reason says so. Errors: WEIR_EINVAL (state), those of the storage. */
+ * delayed, buried. Which jobs and in which order is of one moment; each is told as it is when its
+ * turn comes, and left out if it is gone or in another state by then. A damaged body is shown as it
+ * is, and the job's reason says so. Errors: WEIR_EINVAL (state), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
                                                           enum weir_job_state state, size_t limit,
                                                           weir_job_fn *fn, void *arg,

@@ -73,7 +73,7 @@ struct weir_job_id {
 struct weir_job {
     const char *id;     /**< Its name. */
     const char *tube;   /**< Its tube. */
-    const void *body;   /**< The user's bytes; not NULL. */
+    const void *body;   /**< The user's bytes; NULL where a look leaves them out. */
     size_t body_size;   /**< Their count; 0 of a job that has ended, unless it is archived. */
     int64_t created_ns; /**< When it was put. */
     int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it is

@@ -119,7 +119,8 @@ static int keep_first(const struct weir_job *job, void *arg)
 static struct first read_first(weir_broker *broker, const char *tube, enum weir_job_state state)
 {
     struct first first = {.run_at_ns = 0};
-    (void)!weir_broker_peek(broker, tube, state, 1, keep_first, &first, NULL);
+    const struct weir_job_filter one = {.tube = tube, .state = state, .first = 1, .no_bodies = 1};
+    (void)!weir_broker_list(broker, &one, keep_first, &first, NULL);
     return first;
 }
 

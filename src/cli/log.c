@@ -110,7 +110,8 @@ static int print_attempts(struct log *log, weir_broker *broker)
     }
     /* The job may have ended meanwhile. */
     if (!log->has_failed) {
-        status = weir_broker_peek_id(broker, log->id, show_running, log, &error);
+        const struct weir_job_filter one = {.id = log->id, .no_bodies = 1};
+        status = weir_broker_list(broker, &one, show_running, log, &error);
         if (status != WEIR_OK && status != WEIR_ENOTFOUND) {
             return report_status(status, quote(log->id).text, &error);
         }

@@ -45,7 +45,6 @@ static const struct poptOption ls_options[] = {
 struct ls {
     struct matching matching;
     struct job_view view;
-    const char *id; /* NULL: those of a tube */
     bool next;
     int64_t limit;
     int64_t shown;
@@ -64,7 +63,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         ls->matching.filter.after = text;
         return EX_OK;
     case OPTION_ID:
-        ls->id = text;
+        ls->matching.filter.id = text;
         return EX_OK;
     case OPTION_NEXT:
         ls->next = true;
@@ -117,16 +116,17 @@ static int show_progress(const char *id, void *arg)
 static int list_jobs(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {0};
-    ls->matching.filter.step = show_progress;
-    const struct weir_job_filter *filter = &ls->matching.filter;
-    enum weir_status status = ls->id != NULL
-                                  ? weir_broker_peek_id(broker, ls->id, show_job, ls, &error)
-                              : ls->next ? weir_broker_peek(broker, filter->tube, filter->state,
-                                                            (size_t)ls->limit, show_job, ls, &error)
-                                         : weir_broker_list(broker, filter, show_job, ls, &error);
+    struct weir_job_filter *filter = &ls->matching.filter;
+    if (!job_view_init(&ls->view)) {
+        return report_status(WEIR_ENOMEM, "table", NULL);
+    }
+    filter->step = show_progress;
+    filter->no_bodies = !ls->view.body;
+    filter->first = ls->next ? (size_t)ls->limit : 0;
+    enum weir_status status = weir_broker_list(broker, filter, show_job, ls, &error);
     report_progress_end();
-    if (ls->id != NULL && status != WEIR_OK) {
-        return ids_refuse(ls->id, status, &error);
+    if (filter->id != NULL && status != WEIR_OK) {
+        return ids_refuse(filter->id, status, &error);
     }
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "--after: %s; expected an id that `weir put` printed", error.text);
@@ -141,22 +141,11 @@ static int list_jobs(struct ls *ls, weir_broker *broker)
     return code;
 }
 
-static int view_jobs(struct ls *ls, weir_broker *broker)
-{
-    int code = job_view_init(&ls->view) ? list_jobs(ls, broker)
-                                        : report_status(WEIR_ENOMEM, "table", NULL);
-    job_view_fini(&ls->view);
-    return code;
-}
-
 /* The names of all tubes, or the jobs of one. */
 static int list(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {0};
     const char *tube = ls->matching.filter.tube;
-    if (ls->id != NULL) {
-        return view_jobs(ls, broker);
-    }
     enum weir_status status = weir_broker_find_tubes(broker, tube, show_tube, ls, &error);
     if (status != WEIR_OK) {
         return report_status(status, tube != NULL ? quote(tube).text : "tubes", &error);
@@ -171,7 +160,7 @@ static int list(struct ls *ls, weir_broker *broker)
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);
     }
-    return view_jobs(ls, broker);
+    return list_jobs(ls, broker);
 }
 
 static int act(struct arguments *arguments, void *arg)
@@ -179,7 +168,7 @@ static int act(struct arguments *arguments, void *arg)
     struct ls *ls = arg;
     struct store store = {0};
     int code = EX_OK;
-    if (ls->id != NULL && arguments->count > 0) {
+    if (ls->matching.filter.id != NULL && arguments->count > 0) {
         return report(EX_USAGE, "%s: a tube beside --id; expected one of them",
                       quote(arguments->operands[0]).text);
     }
@@ -191,11 +180,14 @@ static int act(struct arguments *arguments, void *arg)
     if (arguments->count > 0) {
         ls->matching.filter.tube = arguments->operands[0];
         code = read_tube(ls->matching.filter.tube);
-    } else if (ls->is_filtered && ls->id == NULL) {
+    } else if (ls->is_filtered && filter->id == NULL) {
         code = report(EX_USAGE, "no tube; expected one beside options for jobs");
     }
     code = code == EX_OK ? store_open(&store, arguments, STORE_READ) : code;
-    code = code == EX_OK ? list(ls, store.broker) : code;
+    if (code == EX_OK) {
+        code = filter->id != NULL ? list_jobs(ls, store.broker) : list(ls, store.broker);
+    }
+    job_view_fini(&ls->view);
     store_close(&store);
     return code;
 }

@@ -212,6 +212,7 @@ static enum weir_status walk(struct pass *pass, const struct weir_tube_counts *c
 {
     struct weir_job_filter filter = pass->matching->filter;
     filter.step = show_progress;
+    filter.no_bodies = 1;
     if (filter.state == 0 && pass->verb->states == IDS_BURIED) {
         filter.state = WEIR_JOB_BURIED;
     }

@@ -110,10 +110,12 @@ static int add_tube(const struct weir_tube_counts *counts, void *arg)
     struct top *top = arg;
     int64_t run_at_ns = 0;
     int64_t now_ns = moment_now();
-    bool is_known = counts->ready > 0 &&
-                    weir_broker_peek(top->broker, counts->tube, WEIR_JOB_READY, 1, keep_run_time,
-                                     &run_at_ns, NULL) == WEIR_OK &&
-                    run_at_ns > 0 && run_at_ns < now_ns;
+    const struct weir_job_filter one = {
+        .tube = counts->tube, .state = WEIR_JOB_READY, .first = 1, .no_bodies = 1};
+    bool is_known =
+        counts->ready > 0 &&
+        weir_broker_list(top->broker, &one, keep_run_time, &run_at_ns, NULL) == WEIR_OK &&
+        run_at_ns > 0 && run_at_ns < now_ns;
     top->is_out_of_memory =
         !top_add(&top->samples[top->last], counts, is_known ? now_ns - run_at_ns : 0);
     return top->is_out_of_memory;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <weir/broker.h>
+#include <weir/admin.h>
 
 /* What `weir top` shows, without the screen: tubes with their rates, ordered and filtered. */
 

@@ -33,10 +33,11 @@ void top_running_read(struct top_running *running, weir_broker *broker,
     for (size_t i = 0; i < view->count && running->count < TOP_RUNNING_MAX; i++) {
         if (view->rows[i].counts.reserved > 0) {
             /* A tube that cannot be read has no rows; the counts' reading has said why. */
-            enum weir_status ignored =
-                weir_broker_peek(broker, view->rows[i].counts.tube, WEIR_JOB_RESERVED,
-                                 TOP_RUNNING_MAX - running->count, add, running, NULL);
-            (void)ignored;
+            const struct weir_job_filter first = {.tube = view->rows[i].counts.tube,
+                                                  .state = WEIR_JOB_RESERVED,
+                                                  .first = TOP_RUNNING_MAX - running->count,
+                                                  .no_bodies = 1};
+            (void)!weir_broker_list(broker, &first, add, running, NULL);
         }
     }
 }

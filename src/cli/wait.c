@@ -57,7 +57,8 @@ static int look_at(weir_broker *broker, const char *id, struct look *ret_look)
 {
     struct weir_error error = {0};
     *ret_look = (struct look){.state = (enum weir_job_state)0};
-    enum weir_status status = weir_broker_peek_id(broker, id, keep, ret_look, &error);
+    const struct weir_job_filter one = {.id = id, .no_bodies = 1};
+    enum weir_status status = weir_broker_list(broker, &one, keep, ret_look, &error);
     bool was_put = true;
     if (status == WEIR_ENOTFOUND) {
         status = weir_broker_was_put(broker, id, &was_put, &error);

@@ -68,22 +68,6 @@ static int step(const char *id, void *arg)
     return page->is_more;
 }
 
-/* Answers with the page, and with the id to go on behind where there is more. */
-static void answer(struct page *page, enum weir_status status, const char *what,
-                   const struct weir_error *error, struct reply *reply)
-{
-    if (status != WEIR_OK) {
-        json_decref(page->jobs);
-        reply_status(reply, status, what, error);
-        return;
-    }
-    json_t *object = json_pack("{s:o}", "jobs", page->jobs);
-    if (object != NULL && page->is_more) {
-        (void)json_object_set_new(object, "next", json_string(page->last));
-    }
-    reply_json(reply, 200, object);
-}
-
 static bool read_filter(const struct api *api, const struct target *target,
                         struct weir_job_filter *filter, struct reply *reply)
 {
@@ -115,40 +99,50 @@ static bool read_filter(const struct api *api, const struct target *target,
     return true;
 }
 
+/* Answers with the page, and with the id to go on behind where a list has more. */
+static void answer(struct page *page, struct weir_job_filter *filter, struct reply *reply)
+{
+    struct weir_error error = {0};
+    filter->no_bodies = !page->body || page->api->hide_bodies;
+    page->jobs = json_array();
+    enum weir_status status = weir_broker_list(page->api->broker, filter, add_job, page, &error);
+    if (status != WEIR_OK) {
+        json_decref(page->jobs);
+        reply_status(reply, status, filter->tube, &error);
+        return;
+    }
+    json_t *object = json_pack("{s:o}", "jobs", page->jobs);
+    if (object != NULL && page->is_more && filter->first == 0) {
+        (void)json_object_set_new(object, "next", json_string(page->last));
+    }
+    reply_json(reply, 200, object);
+}
+
 void api_jobs(const struct api *api, const struct request *request, struct reply *reply)
 {
     const struct target *target = &request->target;
-    struct weir_job_filter filter = {0};
-    struct weir_error error = {0};
+    struct weir_job_filter filter = {.tube = target->segments[3]};
     struct page page = {.api = api, .request = request, .limit = LIMIT_DEFAULT};
-    filter.tube = target->segments[3];
     if (!read_filter(api, target, &filter, reply) ||
         !fields_number(target, "limit", 1, LIMIT_MOST, &page.limit, reply) ||
         !fields_flag(target, "body", &page.body, reply)) {
         return;
     }
-    page.jobs = json_array();
-    enum weir_status status = weir_broker_list(api->broker, &filter, add_job, &page, &error);
-    answer(&page, status, filter.tube, &error, reply);
+    answer(&page, &filter, reply);
 }
 
 void api_peek(const struct api *api, const struct request *request, struct reply *reply)
 {
     const struct target *target = &request->target;
-    struct weir_error error = {0};
-    enum weir_job_state state = (enum weir_job_state)0;
-    const char *tube = target->segments[3];
+    struct weir_job_filter filter = {.tube = target->segments[3]};
     struct page page = {.api = api, .limit = 10};
-    if (!fields_state(target, "state", &state, reply) ||
+    if (!fields_state(target, "state", &filter.state, reply) ||
         !fields_number(target, "limit", 1, LIMIT_MOST, &page.limit, reply) ||
         !fields_flag(target, "body", &page.body, reply)) {
         return;
     }
-    page.jobs = json_array();
-    enum weir_status status =
-        weir_broker_peek(api->broker, tube, state, (size_t)page.limit, add_job, &page, &error);
-    page.is_more = false;
-    answer(&page, status, tube, &error, reply);
+    filter.first = (size_t)page.limit;
+    answer(&page, &filter, reply);
 }
 
 struct single {

@@ -48,9 +48,12 @@ static int add_job(const struct weir_job *job, void *arg)
 static int add_tube(const struct weir_tube_counts *tube, void *arg)
 {
     struct running *running = arg;
+    const struct weir_job_filter first = {.tube = tube->tube,
+                                          .state = WEIR_JOB_RESERVED,
+                                          .first = JOBS_MAX + 1 - running->count,
+                                          .no_bodies = 1};
     running->status =
-        weir_broker_peek(running->api->broker, tube->tube, WEIR_JOB_RESERVED,
-                         JOBS_MAX + 1 - running->count, add_job, running, &running->error);
+        weir_broker_list(running->api->broker, &first, add_job, running, &running->error);
     return running->status != WEIR_OK || running->processes == NULL || running->is_more;
 }
 

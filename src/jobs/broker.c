@@ -342,10 +342,14 @@ enum weir_status weir_broker_find_tubes(weir_broker *broker, const char *tube, w
 }
 
 /* The checks of the calls that tell of jobs, then the call. */
-static enum weir_status list(weir_broker *broker, uint32_t needs,
-                             const struct weiri_listing *listing, struct weir_error *ret_error)
+static enum weir_status list(weir_broker *broker, const struct weiri_listing *listing,
+                             struct weir_error *ret_error)
 {
     const struct weir_job_filter *filter = &listing->filter;
+    uint32_t needs = listing->id != NULL                  ? 0
+                     : !listing->is_peek                  ? WEIRI_CAN(LIST)
+                     : filter->state == WEIR_JOB_RESERVED ? WEIRI_CAN(RESERVED)
+                                                          : 0;
     enum weir_status status =
         weiri_broker_enter_for(broker, needs, "fn", listing->fn != NULL, ret_error);
     if (status == WEIR_OK && (filter->tube != NULL || listing->is_peek)) {
@@ -370,8 +374,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
                                         .limit = limit,
                                         .fn = fn,
                                         .arg = arg};
-    uint32_t needs = state == WEIR_JOB_RESERVED ? WEIRI_CAN(RESERVED) : 0;
-    return list(broker, needs, &first, ret_error);
+    return list(broker, &first, ret_error);
 }
 
 enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
@@ -379,7 +382,7 @@ enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_j
 {
     const struct weiri_listing one = {.id = id, .fn = fn, .arg = arg};
     enum weir_status status = weiri_broker_enter_for(broker, 0, "id", id != NULL, ret_error);
-    return status == WEIR_OK ? list(broker, 0, &one, ret_error) : status;
+    return status == WEIR_OK ? list(broker, &one, ret_error) : status;
 }
 
 enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_filter *filter,
@@ -387,5 +390,9 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
 {
     struct weiri_listing all = {.fn = fn, .arg = arg};
     all.filter = filter != NULL ? *filter : all.filter;
-    return list(broker, WEIRI_CAN(LIST), &all, ret_error);
+    all.id = all.filter.id;
+    all.filter.state = all.id != NULL ? (enum weir_job_state)0 : all.filter.state;
+    all.limit = all.filter.first;
+    all.is_peek = all.limit > 0;
+    return list(broker, &all, ret_error);
 }

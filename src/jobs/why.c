@@ -36,6 +36,8 @@ static enum weir_status explain(weir_broker *broker, const struct weir_job *job,
     int64_t paused_until_ns = 0;
     struct weir_tube_policy policy = {0};
     struct weiri_running running = {.group = job->group};
+    const struct weir_job_filter reserved = {
+        .tube = job->tube, .state = WEIR_JOB_RESERVED, .first = SIZE_MAX, .no_bodies = 1};
     bool asks_group = job->group != NULL && job->state <= WEIR_JOB_READY;
     enum weir_status status =
         weir_broker_find_tubes(broker, job->tube, keep_pause, &paused_until_ns, ret_error);
@@ -43,8 +45,7 @@ static enum weir_status explain(weir_broker *broker, const struct weir_job *job,
         status = weir_broker_policy(broker, job->tube, &policy, NULL, ret_error);
     }
     if (status == WEIR_OK && asks_group) {
-        status = weir_broker_peek(broker, job->tube, WEIR_JOB_RESERVED, SIZE_MAX, add_running,
-                                  &running, ret_error);
+        status = weir_broker_list(broker, &reserved, add_running, &running, ret_error);
     }
     if (status == WEIR_OK) {
         weiri_why_explain(job, paused_until_ns, policy.group_limit, &running, ret_why);
@@ -55,10 +56,12 @@ static enum weir_status explain(weir_broker *broker, const struct weir_job *job,
 enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct weir_why *ret_why,
                                  struct weir_error *ret_error)
 {
+    const struct weir_job_filter one = {.id = id, .no_bodies = 1};
     struct kept kept = {.broker = broker};
-    enum weir_status status = weiri_check_given("ret_why", ret_why, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, 0, id == NULL ? "id" : "ret_why",
+                                                     id != NULL && ret_why != NULL, ret_error);
     if (status == WEIR_OK) {
-        status = weir_broker_peek_id(broker, id, keep_job, &kept, ret_error);
+        status = weir_broker_list(broker, &one, keep_job, &kept, ret_error);
     }
     if (status != WEIR_OK || kept.copy == NULL) {
         return status != WEIR_OK ? status : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");

@@ -147,6 +147,10 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
         (void)weiri_cluster_claim(cluster, &look);
         shown.job.reason = look.reason;
     }
+    if (listing->filter.no_bodies != 0) { /* which the node has sent all the same */
+        shown.job.body = NULL;
+        shown.job.headers = "";
+    }
     return listing->fn(&shown.job, listing->arg);
 }
 

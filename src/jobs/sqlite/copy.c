@@ -53,14 +53,16 @@ struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
 }
 
 struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t number,
-                                         unsigned states)
+                                         const struct weir_job_filter *filter)
 {
     struct weiri_connection *reader = reading->reader;
     struct weiri_reservation *copy = NULL;
     sqlite3_stmt *statement;
     struct weiri_job_row row;
     struct weir_job job;
-    if (!weiri_sql_first(reader, WEIRI_SQL_PEEK, WEIRI_VALUES(number), &statement)) {
+    bool has_body = filter->no_bodies == 0;
+    if (!weiri_sql_first(reader, has_body ? WEIRI_SQL_PEEK : WEIRI_SQL_PEEK_SIZE,
+                         WEIRI_VALUES(number), &statement)) {
         return NULL;
     }
     weiri_job_read(reader, statement, &row, &job);
@@ -72,8 +74,13 @@ struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t 
     if (job.state == WEIR_JOB_RESERVED) {
         job.owner_life = weiri_worker_life(reading->store, reader, &row, &reading->known);
     }
-    if ((states >> job.state & 1U) != 0) {
+    if (filter->state == 0 || filter->state == job.state ||
+        (filter->state == WEIRI_JOB_WAITING && job.state <= WEIR_JOB_READY)) {
         copy = weiri_job_copy(reading->store, reader, statement, number, &job);
+    }
+    if (copy != NULL && !has_body) {
+        copy->job.body = NULL;
+        copy->job.body_size = (size_t)sqlite3_column_int64(statement, WEIRI_COLUMN_size);
     }
     weiri_sql_leave(statement);
     return copy;

@@ -20,11 +20,10 @@ enum {
 struct page {
     struct weiri_store *store;
     const struct weir_job_filter *filter;
-    unsigned states; /* a bit for each that is let through */
-    int64_t after;   /* behind this number */
-    int64_t until;   /* up to this one, for now */
-    int64_t last;    /* the last number given at the first page; -1: not known yet */
-    bool is_of_few;  /* the tube has few jobs in the stored states: their indexes are read */
+    int64_t after;  /* behind this number */
+    int64_t until;  /* up to this one, for now */
+    int64_t last;   /* the last number given at the first page; -1: not known yet */
+    bool is_of_few; /* the tube has few jobs in the stored states: their indexes are read */
 
     struct weiri_list jobs; /* of struct weiri_reservation, which are not reserved */
     size_t count;
@@ -65,8 +64,9 @@ static void read_page(struct weiri_reading *reading, void *arg)
     }
     int64_t tube_max = filter->tube != NULL ? tube : INT64_MAX;
     /* One that is due, and so is ready, may be stored as delayed still, or as a suspect. */
-    unsigned is_ready = page->states >> WEIR_JOB_READY & 1U;
-    unsigned stored = page->states | is_ready << WEIR_JOB_DELAYED | is_ready << WEIRI_READY_SUSPECT;
+    unsigned states = bits_of(filter->state);
+    unsigned is_ready = states >> WEIR_JOB_READY & 1U;
+    unsigned stored = states | is_ready << WEIR_JOB_DELAYED | is_ready << WEIRI_READY_SUSPECT;
     if (page->last < 0) {
         int64_t count;
         weiri_sql_find(reader, WEIRI_SQL_LAST_PUT, NULL, &page->last);
@@ -89,13 +89,12 @@ static void read_page(struct weiri_reading *reading, void *arg)
                         &statement);
     for (; is; is = !page->is_full && weiri_sql_next(reader, statement)) {
         page->after = sqlite3_column_int64(statement, 0);
-        struct weiri_reservation *copy = has_text(reader, statement, page)
-                                             ? weiri_copy_job(reading, page->after, page->states)
-                                             : NULL;
+        struct weiri_reservation *copy =
+            has_text(reader, statement, page) ? weiri_copy_job(reading, page->after, filter) : NULL;
         if (copy != NULL) {
             weiri_list_insert_before(&page->jobs, &copy->link);
             page->count++;
-            page->bytes += copy->job.body_size;
+            page->bytes += copy->size;
         }
         page->is_full = page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
     }
@@ -106,8 +105,7 @@ enum weir_status weiri_store_scan(void *arg, const struct weiri_listing *listing
                                   struct weir_error *ret_error)
 {
     const struct weir_job_filter *filter = &listing->filter;
-    struct page page = {
-        .store = arg, .filter = filter, .states = bits_of(filter->state), .last = -1};
+    struct page page = {.store = arg, .filter = filter, .last = -1};
     const struct weir_allocator *memory = &page.store->config->allocator;
     weiri_list_init(&page.jobs);
     if (filter->after != NULL &&

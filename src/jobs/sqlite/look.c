@@ -85,8 +85,7 @@ struct peek {
 static void copy_one(struct weiri_reading *reading, void *arg)
 {
     struct peek *peek = arg;
-    enum weir_job_state state = peek->listing->filter.state;
-    peek->copy = weiri_copy_job(reading, peek->number, state == 0 ? ~0U : 1U << state);
+    peek->copy = weiri_copy_job(reading, peek->number, &peek->listing->filter);
 }
 
 static enum weir_status tell_one(struct weiri_store *store, struct peek *peek,

@@ -353,3 +353,41 @@ TEST(suspects, "ready jobs of both indexes are counted, and told in one order")
     CHECK_STATUS(weir_broker_check(broker, expect_integrity, NULL, NULL), WEIR_OK);
     weir_broker_close(broker);
 }
+
+/* The pages that the idle reader has looked at since the last time, of its cache or not. */
+static int count_pages(weir_broker *broker)
+{
+    struct weiri_store *store = broker->store;
+    int read = 0;
+    int cached = 0;
+    int most = 0;
+    (void)sqlite3_db_status(store->idle_reader->db, SQLITE_DBSTATUS_CACHE_MISS, &read, &most, 1);
+    (void)sqlite3_db_status(store->idle_reader->db, SQLITE_DBSTATUS_CACHE_HIT, &cached, &most, 1);
+    return read + cached;
+}
+
+static int expect_size(const struct weir_job *job, void *arg)
+{
+    const struct weir_body *body = arg;
+    CHECK_INT(job->body_size, ==, body->size);
+    return 0;
+}
+
+TEST(unread, "a look that shows no body reads no page of it")
+{
+    static char large[4 << 20];
+    struct weir_body body = {large, sizeof(large), NULL};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_OK);
+    struct weir_job_filter looks[] = {
+        {.id = "1"}, {.tube = "t", .first = 9}, {.tube = "t"}, {.state = WEIR_JOB_READY}};
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        for (uint32_t no_bodies = 0; no_bodies < 2; no_bodies++) {
+            looks[i].no_bodies = no_bodies;
+            CHECK_STATUS(weir_broker_list(broker, &looks[i], expect_size, &body, NULL), WEIR_OK);
+            int pages = count_pages(broker);
+            CHECK((no_bodies == 1 && pages < 50) || (no_bodies == 0 && pages > 500));
+        }
+    }
+    weir_broker_close(broker);
+}

@@ -70,9 +70,9 @@ struct weiri_reservation *weiri_job_copy(struct weiri_store *store,
                                          sqlite3_stmt *statement, int64_t number,
                                          struct weir_job *job);
 
-/* Copies a job as it is, inside a transaction. NULL: there is none, or it is in none of the states,
- * each a bit, or it has failed. It is not reserved; one whose body is damaged has a backend. */
+/* Copies a job as it is, inside a transaction. NULL: there is none, or it is not in the filter's
+ * state, or it has failed. It is not reserved; one whose body is damaged has a backend. */
 struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t number,
-                                         unsigned states);
+                                         const struct weir_job_filter *filter);
 
 #endif

@@ -63,7 +63,8 @@ enum weiri_column {
     WEIRI_WORD_FIELDS(WEIRI_SQL_NUMBER_OF_WORD) WEIRI_COLUMN_identity,
     WEIRI_COLUMN_body, /* the first of those of WEIRI_SQL_BODY */
     WEIRI_COLUMN_tube_name = WEIRI_COLUMN_body + 3,
-    WEIRI_COLUMN_last_outcome
+    WEIRI_COLUMN_last_outcome,
+    WEIRI_COLUMN_size
 };
 #define WEIRI_SQL_JOB                                                                              \
     "jobs.id, (SELECT state FROM jobs own NOT INDEXED WHERE own.id = jobs.id)" WEIRI_JOB_NUMBERS(  \
@@ -74,8 +75,14 @@ enum weiri_column {
     "coalesce(jobs.body, bodies.body), coalesce(jobs.told, bodies.told) "
 #define WEIRI_SQL_APART " LEFT JOIN bodies ON bodies.id = iif(jobs.body IS NULL, jobs.id, NULL) "
 #define WEIRI_SQL_SHOWN                                                                            \
-    WEIRI_SQL_JOB                                                                                  \
-    ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY WEIRI_SQL_BODY
+    WEIRI_SQL_JOB ", reason" WEIRI_WORD_FIELDS(WEIRI_SQL_JOBS_COLUMN) ", " WEIRI_SQL_IDENTITY
+/* A job, with its body or without, and its size, for which SQLite reads the head of a row alone. */
+#define WEIRI_SQL_LOOK(body)                                                                       \
+    "SELECT " WEIRI_SQL_SHOWN body                                                                 \
+    ", name, iif(outcome = 1, 1, iif(attempts > 0, (SELECT outcome FROM attempts WHERE job = "     \
+    "jobs.id ORDER BY number DESC LIMIT 1), 0)), coalesce(length(jobs.body), "                     \
+    "length(bodies.body), 0) FROM jobs" WEIRI_SQL_APART                                            \
+    "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB
 /* A job's row is in none of the states, has a verdict that is none, or waits with one, which
  * only a reserved job has: it would run, though somebody ended it. Or it has an outcome, which
  * exactly those have that have ended: a job would be lost, or run again. */
@@ -277,11 +284,12 @@ enum weiri_column {
       " UNION ALL SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 "  \
       "AND tube = ?1 AND priority = (SELECT level FROM due) AND run_at <= ?4 "                     \
       "AND " WEIRI_SQL_HAS_ROOM " ORDER BY 2, 3, 1 LIMIT ?3) "                                     \
-      "SELECT " WEIRI_SQL_SHOWN " FROM next LEFT JOIN jobs ON jobs.id = number" WEIRI_SQL_APART)   \
-    X(FIRST_SUSPECT,                                                                               \
-      "SELECT " WEIRI_SQL_SHOWN " FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_APART              \
-      "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                                    \
-      " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")                            \
+      "SELECT " WEIRI_SQL_SHOWN WEIRI_SQL_BODY                                                     \
+      "FROM next LEFT JOIN jobs ON jobs.id = number" WEIRI_SQL_APART)                              \
+    X(FIRST_SUSPECT, "SELECT " WEIRI_SQL_SHOWN WEIRI_SQL_BODY                                      \
+                     "FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_APART                          \
+                     "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                     \
+                     " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")             \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
                    "AND \"group\" IS NOT NULL AND tube = ?1 AND \"group\" = ?2")                   \
     /* After the time ?2; as the other firsts WEIR_FOREVER where there is none. */                 \
@@ -299,10 +307,8 @@ enum weiri_column {
     X(TUBE_NAMES,                                                                                  \
       "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 ORDER BY name")            \
     X(TUBE_NAME, "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 AND name = ?2") \
-    X(PEEK, "SELECT " WEIRI_SQL_SHOWN                                                              \
-            ", name, iif(outcome = 1, 1, iif(attempts > 0, (SELECT outcome FROM attempts WHERE "   \
-            "job = jobs.id ORDER BY number DESC LIMIT 1), 0)) FROM jobs" WEIRI_SQL_APART           \
-            "JOIN tubes ON tubes.id = jobs.tube WHERE jobs.id = ?1 AND " WEIRI_SQL_IS_JOB)         \
+    X(PEEK, WEIRI_SQL_LOOK(WEIRI_SQL_BODY))                                                        \
+    X(PEEK_SIZE, WEIRI_SQL_LOOK(", NULL, NULL, NULL"))                                             \
     X(PEEK_DELAYED, WEIRI_SQL_LEVELS_OF                                                            \
       "?1" WEIRI_SQL_LEVELS                                                                        \
       ") SELECT id FROM levels CROSS JOIN jobs ON id IN (SELECT id" WEIRI_SQL_OF_LEVEL             \

@@ -273,6 +273,53 @@ TEST_BROKERS(shows_by_state, "peeks show the jobs of a state, and counts count t
     place_close(&place);
 }
 
+/* The sizes of jobs that are told without bodies. */
+static int add_size(const struct weir_job *job, void *arg)
+{
+    CHECK(job->body == NULL);
+    CHECK_STRING(job->headers, "");
+    *(size_t *)arg += job->body_size;
+    return 0;
+}
+
+TEST_BROKERS(shows_no_bodies, "a look without bodies tells their sizes: of one job, of the first "
+                              "ones, of a list")
+{
+    static char large[10000];
+    const struct weir_body small = {"small", 5, NULL};
+    const struct weir_body other = {large, sizeof(large), NULL};
+    struct weir_job_id ids[2];
+    struct place place;
+    place_open(&place, kind, "");
+    struct weir_put_options options = {
+        .headers = weir_broker_can(place.broker, WEIR_CAN_HEADERS) ? "a=b\n" : NULL};
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, &other, 1, &options, &ids[1], NULL),
+                 WEIR_OK);
+    options.delay_ns = WEIR_SECONDS(3600);
+    CHECK_STATUS(weir_broker_put(place.broker, place.tube, &small, 1, &options, &ids[0], NULL),
+                 WEIR_OK);
+    bool can_list = weir_broker_can(place.broker, WEIR_CAN_LIST);
+    const struct {
+        struct weir_job_filter filter;
+        size_t size;
+    } rows[] = {
+        {{.id = ids[0].text}, 5},
+        {{.id = ids[1].text}, sizeof(large)},
+        {{.tube = place.tube, .first = 99}, (5 + sizeof(large)) * place.copies},
+        {{.tube = place.tube, .state = WEIR_JOB_DELAYED, .first = 1}, 5},
+        {{.tube = place.tube}, can_list ? 5 + sizeof(large) : 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t size = 0;
+        struct weir_job_filter filter = rows[i].filter;
+        filter.no_bodies = 1;
+        enum weir_status status = weir_broker_list(place.broker, &filter, add_size, &size, NULL);
+        CHECK_STATUS(status, rows[i].size > 0 ? WEIR_OK : WEIR_ENOTSUP);
+        CHECK_INT(size, ==, rows[i].size);
+    }
+    place_close(&place);
+}
+
 TEST_BROKERS(revokes, "a job that is removed before it runs is counted once and never runs")
 {
     struct place place;

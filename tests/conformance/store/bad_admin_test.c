@@ -228,7 +228,7 @@ ROW(weir_broker_list, filter, tube, WEIR_EINVAL)
         CHECK_STATUS(list_with(w, &(struct weir_job_filter){.tube = bad_tubes[i].name}),
                      WEIR_EINVAL);
     }
-    return WEIR_EINVAL;
+    return list_with(w, &(struct weir_job_filter){.first = 1});
 }
 
 ROW(weir_broker_list, filter, large_tube, WEIR_ETOOBIG)
@@ -244,6 +244,22 @@ ROW(weir_broker_list, filter, after, WEIR_EINVAL)
         CHECK_STATUS(list_with(w, &(struct weir_job_filter){.after = ids[i]}), WEIR_EINVAL);
     }
     return WEIR_EINVAL;
+}
+
+ROW(weir_broker_list, filter, id, WEIR_EINVAL)
+{
+    CHECK_STATUS(list_with(w, &(struct weir_job_filter){.id = ""}), WEIR_EINVAL);
+    return list_with(w, &(struct weir_job_filter){.id = "1x", .no_bodies = 1});
+}
+
+ROW(weir_broker_list, filter, first, WEIR_OK)
+{
+    return list_with(w, &(struct weir_job_filter){.tube = "none", .first = SIZE_MAX});
+}
+
+ROW(weir_broker_list, filter, no_bodies, WEIR_OK)
+{
+    return list_with(w, &(struct weir_job_filter){.tube = "none", .no_bodies = UINT32_MAX});
 }
 
 ROW(weir_broker_list, filter, text_size, WEIR_EINVAL)
