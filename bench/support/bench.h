@@ -67,6 +67,7 @@ extern const struct bench_measurement bench_periodic[];
 extern const struct bench_measurement bench_pool[];
 extern const struct bench_measurement bench_processor[];
 extern const struct bench_measurement bench_servers[];
+extern const struct bench_measurement bench_sleepers[];
 extern const struct bench_measurement bench_store[];
 extern const struct bench_measurement bench_storms[];
 extern const struct bench_measurement bench_wakes[];

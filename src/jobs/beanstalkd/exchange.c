@@ -233,8 +233,9 @@ bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t coun
     return was_signalled;
 }
 
-void weiri_cluster_wake(void *store, const struct weiri_mark *mark)
+void weiri_cluster_wake(void *store, const struct weiri_mark *mark, int count)
 {
+    (void)count; /* all are of this process */
     struct weiri_cluster *cluster = store;
     struct weiri_subscription *subscription = subscribe(cluster, mark->tube);
     if (subscription != NULL) {

@@ -115,6 +115,7 @@ struct weir_consumer {
     /* Used by the fetcher alone. */
     struct weiri_mark marks[WEIRI_MARKS_MAX]; /* of the sources, and of emptiness */
     uint32_t failures;                        /* failed transactions in a row */
+    bool was_woken; /* a wait was ended, and it has neither looked nor passed that on */
 
     struct weiri_mutex mutex;
     struct weiri_cond notified; /* for the fetcher */

@@ -78,7 +78,7 @@ TEST(strongest, "of several ends the strongest counts, and weaker ones say so, a
 }
 
 static struct weiri_broker_ops slow_ops;
-static void (*wake_in_time)(void *store, const struct weiri_mark *mark);
+static void (*wake_in_time)(void *store, const struct weiri_mark *mark, int count);
 static atomic_bool is_slow;
 static atomic_bool is_woken;
 static enum weir_status ended;
@@ -86,11 +86,11 @@ static enum weir_status ended;
 #define TIMEOUT_NS WEIR_MS(100)
 
 /* While it is slow it wakes nobody, and takes all the time that its caller has. */
-static void wake_late(void *store, const struct weiri_mark *mark)
+static void wake_late(void *store, const struct weiri_mark *mark, int count)
 {
     int64_t limit = weiri_monotonic_now() + TIMEOUT_NS;
     if (!atomic_load(&is_slow)) {
-        wake_in_time(store, mark);
+        wake_in_time(store, mark, count);
         return;
     }
     while (weiri_monotonic_now() < limit) {
@@ -127,7 +127,7 @@ TEST(one_deadline, "the timeout of an end is that of the call, whatever comes be
     (void)test_wait_asleep_or_end(thread);
     atomic_store(&is_slow, false);
     struct weiri_mark mark = jobs_mark(scene.broker, "t");
-    wake_in_time(scene.broker->store, &mark);
+    wake_in_time(scene.broker->store, &mark, INT_MAX);
     test_join(thread);
     CHECK_STATUS(ended, WEIR_ETIMEDOUT);
     CHECK_STATUS(weir_consumer_wait(scene.consumer, WEIR_FOREVER, NULL), WEIR_OK);

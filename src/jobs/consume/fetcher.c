@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The consumer's own thread: fetches for free slots, touches reservations, ends the pool. */
+#include <limits.h>
 #include <string.h>
 
 #include <weir/lifecycle.h>
@@ -15,10 +16,11 @@ struct pass {
     struct weiri_settlement *touches; /* the first; NULL: there is none */
     size_t wanted;
     size_t reserved;
-    uint32_t control;        /* from before its touches and reservations */
-    bool is_limited;         /* more runs may begin later */
-    bool is_full;            /* no slot is free, or no more runs may begin yet */
-    bool is_empty;           /* no tube has a job that is delayed, ready or reserved */
+    uint32_t control; /* from before its touches and reservations */
+    bool is_limited;  /* more runs may begin later */
+    bool is_full;     /* no slot is free, or no more runs may begin yet */
+    bool is_empty;    /* no tube has a job that is delayed, ready or reserved */
+    bool has_looked[WEIR_CONSUMER_TUBES_MAX];
     int64_t next_ns;         /* when the next pass is due at the latest, on the monotonic clock */
     enum weir_status status; /* of a failed transaction */
     struct weir_error error;
@@ -40,7 +42,7 @@ void weiri_fetcher_notify_and_unlock(weir_consumer *consumer, bool is_needed)
     struct weiri_mark mark = consumer->sources[0].mark;
     weiri_mutex_unlock(&consumer->mutex);
     if (must_wake) {
-        consumer->broker->ops->wake(consumer->broker->store, &mark);
+        consumer->broker->ops->wake(consumer->broker->store, &mark, INT_MAX);
     }
 }
 
@@ -101,22 +103,14 @@ static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, s
     return next;
 }
 
-/* Whether it sleeps for a tube that becomes empty as well; else it is told when to look again. */
-static bool watches_emptiness(const weir_consumer *consumer)
-{
-    return consumer->is_until_empty && consumer->has_control;
-}
-
 /* Decides what to do. False: the consumer is over and no job is reserved. */
 static bool begin_pass(weir_consumer *consumer, struct pass *pass)
 {
     int64_t now = weiri_monotonic_now();
     *pass = (struct pass){.control = weiri_control_word(consumer)};
-    if (watches_emptiness(consumer)) {
-        struct weiri_mark *mark = &consumer->marks[consumer->source_count];
-        mark->channel = WEIRI_CHANNEL_EMPTIED;
-        mark->mark = consumer->broker->ops->mark(consumer->broker->store, mark);
-    }
+    struct weiri_mark *emptied = &consumer->marks[consumer->source_count];
+    *emptied = (struct weiri_mark){consumer->sources[0].tube, WEIRI_CHANNEL_EMPTIED, 0};
+    emptied->mark = consumer->broker->ops->mark(consumer->broker->store, emptied);
     weiri_mutex_lock(&consumer->mutex);
     consumer->is_notified = false;
     bool is_done = consumer->is_over && weiri_list_is_empty(&consumer->tasks) &&
@@ -127,9 +121,6 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
         pass->wanted = weiri_rate_take_locked(consumer, free_slots);
         pass->is_limited = pass->wanted < free_slots;
         pass->is_full = true;
-        if (pass->is_limited && pass->wanted == 0) {
-            pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->start_ns);
-        }
         consumer->claimed += pass->wanted;
     }
     weiri_mutex_unlock(&consumer->mutex);
@@ -217,6 +208,7 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
         return false;
     }
     consumer->marks[i] = exchange.mark;
+    pass->has_looked[i] = pass->has_looked[i] || wanted > 0;
     weiri_source_note(consumer, source, &exchange);
     pass->reserved += exchange.reserved_count;
     if (!weiri_tasks_start(consumer, &exchange.reserved, exchange.reserved_count, pass->control)) {
@@ -248,21 +240,6 @@ static bool share_slots(weir_consumer *consumer, size_t left, const bool *is_dra
     return picked < count;
 }
 
-/* What the sources that were drained say about the sleep that follows. */
-static void sum_up(weir_consumer *consumer, struct pass *pass)
-{
-    weiri_mutex_lock(&consumer->mutex);
-    pass->is_empty = !pass->is_full;
-    if (pass->is_full && pass->is_limited) {
-        pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->start_ns);
-    }
-    for (size_t i = 0; i < consumer->source_count && !pass->is_full; i++) {
-        pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->sources[i].next_ns);
-        pass->is_empty = pass->is_empty && consumer->sources[i].is_empty;
-    }
-    weiri_mutex_unlock(&consumer->mutex);
-}
-
 /* Looks at the sources until all slots have a job or all sources are drained. False: a transaction
  * failed. */
 static bool fill_slots(weir_consumer *consumer, struct pass *pass)
@@ -283,23 +260,40 @@ static bool fill_slots(weir_consumer *consumer, struct pass *pass)
     return true;
 }
 
-/* Touches and reserves. False: a transaction failed. */
+/* A wait that was ended for a tube is one for a job of it: where this consumer has not looked,
+ * another one does. What it took instead, or is about to end for, keeps it from its next wait. */
+static void pass_on(weir_consumer *consumer, const struct pass *pass)
+{
+    const weir_broker *broker = consumer->broker;
+    for (size_t i = 0; i < consumer->source_count && consumer->was_woken; i++) {
+        if (!pass->has_looked[i]) {
+            broker->ops->wake(broker->store, &consumer->marks[i], 1);
+        }
+    }
+    consumer->was_woken = false;
+}
+
+/* Touches and reserves, and finds what the sources that were drained say about the sleep that
+ * follows. False: a transaction failed. */
 static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass)
 {
     bool is_good =
         pass->wanted == 0 ? exchange_with(consumer, pass, 0, 0) : fill_slots(consumer, pass);
     size_t left = pass->wanted - pass->reserved;
+    weiri_rate_give_back(consumer, left);
     weiri_mutex_lock(&consumer->mutex);
     consumer->claimed -= left;
+    pass->is_full = left == 0;
+    pass->is_empty = !pass->is_full;
+    for (size_t i = 0; i < consumer->source_count && !pass->is_full; i++) {
+        pass->next_ns = weiri_time_earlier(pass->next_ns, consumer->sources[i].next_ns);
+        pass->is_empty = pass->is_empty && consumer->sources[i].is_empty;
+    }
     weiri_mutex_unlock(&consumer->mutex);
-    weiri_rate_give_back(consumer, left);
+    pass_on(consumer, pass);
     if (!is_good) {
         back_off(consumer, pass->status, &pass->error);
         return false;
-    }
-    if (pass->wanted > 0) {
-        pass->is_full = left == 0;
-        sum_up(consumer, pass);
     }
     consumer->failures = 0;
     return true;
@@ -309,7 +303,7 @@ static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass)
 static bool sleep_until(weir_consumer *consumer, bool is_waiting, int64_t limit_ns)
 {
     if (is_waiting) {
-        size_t count = consumer->source_count + watches_emptiness(consumer);
+        size_t count = consumer->source_count + consumer->is_until_empty;
         return consumer->broker->ops->wait(consumer->broker->store, consumer->marks, count,
                                            limit_ns);
     }
@@ -332,7 +326,9 @@ static void sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
     weiri_mutex_lock(&consumer->mutex);
     bool is_waiting = !pass->is_full && !consumer->is_notified && !consumer->is_over;
     consumer->is_waiting = is_waiting;
-    consumer->wake_ns = is_waiting ? weiri_time_earlier(pass->next_ns, longest) : pass->next_ns;
+    bool is_held = pass->is_full && pass->is_limited;
+    int64_t next = weiri_time_earlier(pass->next_ns, is_held ? consumer->start_ns : INT64_MAX);
+    consumer->wake_ns = is_waiting ? weiri_time_earlier(next, longest) : next;
     int64_t limit = consumer->wake_ns;
     bool is_watching = consumer->has_control && !weiri_list_is_empty(&consumer->tasks);
     weiri_mutex_unlock(&consumer->mutex);
@@ -345,6 +341,7 @@ static void sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
     consumer->is_waiting = false;
     consumer->wake_ns = INT64_MAX;
     weiri_mutex_unlock(&consumer->mutex);
+    consumer->was_woken = is_waiting && was_woken;
     if (is_waiting && !was_woken && until == longest) {
         atomic_fetch_add_explicit(&consumer->long_sleeps, 1, memory_order_relaxed);
     }
@@ -360,8 +357,7 @@ static bool are_tubes_done(weir_consumer *consumer)
     bool are = weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
     weiri_mutex_unlock(&consumer->mutex);
     for (size_t i = 0; i < consumer->source_count && are; i++) {
-        const struct weiri_mark *mark = &consumer->marks[i];
-        are = broker->ops->mark(broker->store, mark) == mark->mark;
+        are = broker->ops->mark(broker->store, &consumer->marks[i]) == consumer->marks[i].mark;
     }
     return are;
 }
@@ -386,8 +382,10 @@ static void run_passes(weir_consumer *consumer)
             weiri_consumer_close(consumer, WEIR_OK, NULL);
             continue;
         }
+        pass_on(consumer, &pass);
         sleep_after_pass(consumer, &pass);
     }
+    pass_on(consumer, &pass);
 }
 
 void weiri_fetcher_main(void *arg)

@@ -346,15 +346,17 @@ struct weiri_broker_ops {
     void (*let_go)(void *store, struct weiri_reservation *reservation);
 
     /* Sleeping for jobs: look (exchange), and wait with the marks of what was looked at. A commit
-     * in between that makes a job of one of the tubes ready, or due earlier than all others, ends
-     * the wait at once. There are 1 to WEIRI_MARKS_MAX marks. limit_ns is a reading of
-     * weiri_monotonic_now(). Returns false when the limit has passed. */
+     * in between that makes jobs of one of the tubes ready, or one due earlier than all others,
+     * ends the wait at once, or so many of the waits for that tube as there are jobs: whose wait
+     * was ended looks at the tube, or ends another wait for it. There are 1 to WEIRI_MARKS_MAX
+     * marks. limit_ns is a reading of weiri_monotonic_now(). Returns false when the limit has
+     * passed. */
     bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
     /* A mark as it is now. With CONTROL that of NULL rises, perhaps late, after commits that ask a
      * holder to end or take a job from it. */
     uint32_t (*mark)(void *store, const struct weiri_mark *mark);
-    /* Ends all waits for the tube. */
-    void (*wake)(void *store, const struct weiri_mark *mark);
+    /* Ends at least so many waits for the tube; INT_MAX: all. */
+    void (*wake)(void *store, const struct weiri_mark *mark, int count);
 };
 
 /* Declares a function as the table has it. */

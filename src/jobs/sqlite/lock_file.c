@@ -42,8 +42,7 @@ struct weiri_lock_page {
         uint32_t unused1;
         uint64_t magic;
         uint32_t noted;
-        uint32_t control;
-        uint32_t unused2[8]; /* up to a cache line */
+        uint32_t unused2[9]; /* up to a cache line */
     } head;
     uint32_t channels[WEIRI_CHANNELS];
 };
@@ -69,7 +68,6 @@ static void notify(uint32_t *channel, int count)
 static void notify_all(struct weiri_lock_page *page)
 {
     notify(&page->head.released, INT_MAX);
-    notify(&page->head.control, 0);
     for (unsigned i = 0; i < WEIRI_CHANNELS; i++) {
         notify(&page->channels[i], INT_MAX);
     }
@@ -366,8 +364,8 @@ void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel, int co
 _Atomic bool weiri_channel_is_old_kernel;
 
 /* Returns 0 or a number of errno.h; ENOSYS: this kernel cannot. */
-static int sleep_for_all(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
-                         size_t count, int64_t limit_ns)
+static int sleep_for_all(struct weiri_lock_file *file, const struct weiri_mark *marks, size_t count,
+                         int64_t limit_ns)
 {
     struct futex_waitv words[FUTEX_WAITV_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
@@ -381,8 +379,8 @@ static int sleep_for_all(struct weiri_lock_file *file, const struct weiri_channe
 }
 
 /* The same for kernels that cannot. */
-static int poll_all(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
-                    size_t count, int64_t limit_ns)
+static int poll_all(struct weiri_lock_file *file, const struct weiri_mark *marks, size_t count,
+                    int64_t limit_ns)
 {
     uint32_t *first = &file->page->channels[marks[0].channel];
     int error = ETIMEDOUT;
@@ -398,8 +396,8 @@ static int poll_all(struct weiri_lock_file *file, const struct weiri_channel_mar
     return error;
 }
 
-bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
-                        size_t count, int64_t limit_ns)
+bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_mark *marks, size_t count,
+                        int64_t limit_ns)
 {
     if (count == 1) {
         return sleep_until(&file->page->channels[marks[0].channel], marks[0].mark, limit_ns) !=
@@ -413,14 +411,4 @@ bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel
         }
     }
     return poll_all(file, marks, count, limit_ns) != ETIMEDOUT;
-}
-
-uint32_t weiri_control_mark(struct weiri_lock_file *file)
-{
-    return read_word(file->fd, offsetof(struct weiri_lock_page, head.control));
-}
-
-void weiri_control_notify(struct weiri_lock_file *file)
-{
-    notify(&file->page->head.control, 0);
 }

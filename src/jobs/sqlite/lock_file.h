@@ -10,6 +10,8 @@
 
 #include <weir/status.h>
 
+#include "jobs/core/backend.h"
+
 /* A small file that several processes share: a lock, and channels to notify each other.
  *
  * The lock is flock(2) on the file: the kernel releases it when its holder dies. The file also
@@ -79,19 +81,10 @@ uint32_t weiri_channel_mark(struct weiri_lock_file *file, unsigned channel);
 void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel, int count);
 extern _Atomic bool weiri_channel_is_old_kernel; /* found at the first such sleep; tests set it */
 
-struct weiri_channel_mark {
-    unsigned channel;
-    uint32_t mark;
-};
 /* Sleeps until one of the channels is notified after its mark, or until the limit. False: the limit
  * has passed. May return true for no reason. Kernels before Linux 5.16 cannot sleep for several
  * channels; there all but the first are looked at each 50 ms. */
-bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
-                        size_t count, int64_t limit_ns);
-
-/* The control word, a mark that nobody sleeps on. Who has reserved jobs reads it now and then, and
- * where it has changed renews them, since somebody may have asked one of them to end. */
-uint32_t weiri_control_mark(struct weiri_lock_file *file);
-void weiri_control_notify(struct weiri_lock_file *file);
+bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_mark *marks, size_t count,
+                        int64_t limit_ns);
 
 #endif

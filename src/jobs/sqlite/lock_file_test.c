@@ -34,7 +34,7 @@ static struct weiri_lock_file open_file(void)
 static bool wait_for(struct weiri_lock_file *file, unsigned channel, uint32_t mark,
                      int64_t limit_ns)
 {
-    const struct weiri_channel_mark marks[] = {{channel, mark}};
+    const struct weiri_mark marks[] = {{.channel = channel, .mark = mark}};
     return weiri_channel_wait(file, marks, 1, limit_ns);
 }
 
@@ -427,35 +427,23 @@ static void notify_last(void *arg)
     weiri_channel_notify(file, 40, INT_MAX);
 }
 
-TEST(control, "the control word rises for all processes and for no channel, and has another value "
-              "after the file is replaced or cut short")
+TEST(other_value, "a mark has another value after the file was cut short or replaced")
 {
     struct weiri_lock_file file = open_file();
     struct weiri_lock_file other = open_file();
-    CHECK_INT(weiri_control_mark(&file), ==, 0);
-    weiri_channel_notify(&file, 0, INT_MAX);
-    weiri_lock_file_unlock(&file);
-    CHECK_INT(weiri_control_mark(&file), ==, 0);
-    pid_t child = fork();
-    if (child == 0) {
-        struct weiri_lock_file mine = open_file();
-        weiri_control_notify(&mine);
-        weiri_control_notify(&mine);
-        test_end_child();
-    }
-    expect_exit_0(child);
-    CHECK_INT(weiri_control_mark(&file), ==, 2);
-    CHECK_INT(weiri_channel_mark(&file, 0), ==, 1);
+    weiri_channel_notify(&file, 2, 1);
+    weiri_channel_notify(&file, 2, 1);
+    CHECK_INT(weiri_channel_mark(&other, 2), ==, 2);
     CHECK_INT(truncate("lock", 0), ==, 0);
-    CHECK_INT(weiri_control_mark(&file), ==, 0);
-    weiri_control_notify(&file); /* lost: there is no page */
+    CHECK_INT(weiri_channel_mark(&file, 2), ==, 0);
+    weiri_channel_notify(&file, 2, 1); /* lost: there is no page */
     CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
     weiri_lock_file_unlock(&file);
-    uint32_t mark = weiri_control_mark(&other);
+    uint32_t mark = weiri_channel_mark(&other, 2);
     CHECK_INT(unlink("lock"), ==, 0);
     CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
     weiri_lock_file_unlock(&file);
-    CHECK_INT(weiri_control_mark(&other), !=, mark); /* it still has the old file */
+    CHECK_INT(weiri_channel_mark(&other, 2), !=, mark); /* it still has the old file */
     weiri_lock_file_close(&file);
     weiri_lock_file_close(&other);
 }
@@ -465,10 +453,10 @@ TEST(several, "a sleep for several channels ends with a notification of any, on 
     struct weiri_lock_file file = open_file();
     for (int is_old = 0; is_old < 2; is_old++) {
         weiri_channel_is_old_kernel = is_old == 1;
-        struct weiri_channel_mark marks[64];
+        struct weiri_mark marks[64];
         for (unsigned i = 0; i < 64; i++) {
             unsigned channel = i == 0 ? WEIRI_CHANNELS - 1 : i;
-            marks[i] = (struct weiri_channel_mark){channel, weiri_channel_mark(&file, channel)};
+            marks[i] = (struct weiri_mark){NULL, channel, weiri_channel_mark(&file, channel)};
         }
         while (weiri_channel_wait(&file, marks, 64, weiri_monotonic_now())) {
         }

@@ -149,7 +149,8 @@ static bool may_run(enum weir_job_state state)
     return state >= WEIR_JOB_DELAYED && state <= WEIR_JOB_RESERVED;
 }
 
-static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects, int32_t priority)
+static void add_up(struct weiri_tally *tally, const struct weiri_effects *effects,
+                   const struct weiri_job_row *row)
 {
     int64_t delayed_ns = earlier(tally->delayed_ns, effects->wakes_at_ns);
     /* The row of a job that goes on after it was done is there once. */
@@ -161,8 +162,10 @@ static void add_up(struct weiri_tally *tally, const struct weiri_effects *effect
     tally->burials += effects->to == WEIR_JOB_BURIED && effects->from != WEIR_JOB_BURIED;
     tally->late_buried += effects->is_late && effects->to == WEIR_JOB_BURIED;
     tally->late_dropped += effects->is_late && effects->to == WEIR_JOB_ENDED;
-    tally->has_ready = tally->has_ready || effects->wakes;
-    tally->priority = delayed_ns == tally->delayed_ns ? tally->priority : priority;
+    /* A job that runs again may have left another group, which has room then. */
+    tally->ready += effects->wakes + effects->takes_again;
+    tally->has_suspect = tally->has_suspect || (effects->wakes && weiri_is_suspect(&row->facts));
+    tally->priority = delayed_ns == tally->delayed_ns ? tally->priority : row->priority;
     tally->delayed_ns = delayed_ns;
     tally->lease_ns = earlier(tally->lease_ns, effects->lease_ends_ns);
 }
@@ -207,9 +210,9 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
         (void)weiri_trim(store, row->tube, now);
     }
     turn_to(store, tally, row->tube);
-    add_up(tally, effects, row->priority);
+    add_up(tally, effects, row);
     if (effects->tells_holder) {
-        store->is_telling = true;
+        weiri_write_notify(store, WEIRI_CHANNEL_CONTROL, 1);
     }
     if (may_run(effects->from) && !may_run(effects->to)) {
         tally->has_left = true;
@@ -274,7 +277,7 @@ void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struc
     from->put++;
     from->has_left = from->has_left || may_run(effects.from);
     to->put--;
-    add_up(to, &effects, row->priority);
+    add_up(to, &effects, row);
 }
 
 /* Rows are read before the first is written: a statement must not walk an index that changes. */
@@ -327,20 +330,22 @@ size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, e
     return count;
 }
 
-/* Whether the waiters of the tube must be woken: for a ready job, and for one that may become ready
- * before they wake by themselves. That is a delayed job with none before it of its priority, which
- * they would wake for, or one whose reservation may end before their sleep does. */
-static bool concerns_waiters(struct weiri_store *store, const struct weiri_tally *tally)
+/* How many waiters of the tube must be woken: one for each ready job, and all for one that may
+ * become ready before they wake by themselves. That is a delayed job with none before it of its
+ * priority, which they would wake for, or one whose reservation may end before their sleep does. */
+static int count_wakes(struct weiri_store *store, const struct weiri_tally *tally)
 {
     int64_t ignored;
-    return tally->has_ready ||
-           (tally->lease_ns != 0 &&
-            tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS)) ||
-           (tally->delayed_ns != 0 &&
-            !weiri_sql_find(&store->writer, WEIRI_SQL_ONE_BEFORE,
-                            WEIRI_VALUES(tally->tube, tally->priority, weiri_store_now(store),
-                                         tally->delayed_ns),
-                            &ignored));
+    bool concerns_all =
+        tally->has_suspect ||
+        (tally->lease_ns != 0 &&
+         tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS)) ||
+        (tally->delayed_ns != 0 &&
+         !weiri_sql_find(
+             &store->writer, WEIRI_SQL_ONE_BEFORE,
+             WEIRI_VALUES(tally->tube, tally->priority, weiri_store_now(store), tally->delayed_ns),
+             &ignored));
+    return concerns_all ? INT_MAX : tally->ready;
 }
 
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
@@ -353,8 +358,9 @@ void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
                                    tally->retried, tally->expired, tally->burials,
                                    tally->late_buried, tally->late_dropped));
     }
-    if (concerns_waiters(store, tally)) {
-        weiri_write_notify(store, weiri_store_channel(tally->tube), INT_MAX);
+    int wakes = count_wakes(store, tally);
+    if (wakes > 0) {
+        weiri_write_notify(store, weiri_store_channel(tally->tube), wakes);
     }
     if (tally->has_left &&
         !weiri_sql_find(&store->writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tally->tube), &ignored)) {

@@ -23,7 +23,8 @@ struct weiri_tally {
     int64_t late_buried;
     int64_t late_dropped;
     bool has_left;      /* a job that may run does so no longer, or is in another tube */
-    bool has_ready;     /* a job became ready, or a group has room */
+    int ready;          /* how many jobs became ready, or got room in their groups */
+    bool has_suspect;   /* among them, which not every process may begin */
     int64_t delayed_ns; /* earliest run time of those that became delayed; 0: none */
     int32_t priority;   /* of that one */
     int64_t lease_ns;   /* earliest end of those that became reserved; 0: none */

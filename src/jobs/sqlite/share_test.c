@@ -21,7 +21,7 @@ static struct jobs_wall wall = {JOBS_WALL_START};
 
 static void tell(struct weiri_store *store, void *ret_code)
 {
-    store->is_telling = true;
+    weiri_write_notify(store, WEIRI_CHANNEL_CONTROL, 1);
     weiri_sql_fail(&store->writer, *(const int *)ret_code);
 }
 

@@ -31,9 +31,8 @@
 
 unsigned weiri_store_channel(int64_t tube)
 {
-    const unsigned last = WEIRI_CHANNELS - 1;
-    return tube > 0 && tube < last - WEIRI_CHANNEL_EMPTIED ? WEIRI_CHANNEL_EMPTIED + (unsigned)tube
-                                                           : last;
+    bool has_own = tube > 0 && tube < WEIRI_CHANNEL_SHARED - WEIRI_CHANNEL_CONTROL;
+    return has_own ? WEIRI_CHANNEL_CONTROL + (unsigned)tube : WEIRI_CHANNEL_SHARED;
 }
 
 enum weir_status weiri_number_parse(const char *name, const char *text, int64_t *ret_number,
@@ -341,25 +340,21 @@ static void close_store(void *arg)
 uint32_t weiri_store_mark(void *arg, const struct weiri_mark *mark)
 {
     struct weiri_store *store = arg;
-    return mark == NULL ? weiri_control_mark(&store->lock_file)
-                        : weiri_channel_mark(&store->lock_file, mark->channel);
+    return weiri_channel_mark(&store->lock_file,
+                              mark == NULL ? WEIRI_CHANNEL_CONTROL : mark->channel);
 }
 
 static bool wait_for_jobs(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
 {
     struct weiri_store *store = arg;
-    struct weiri_channel_mark channels[WEIRI_MARKS_MAX];
     WEIRI_ASSERT(count <= WEIRI_MARKS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        channels[i] = (struct weiri_channel_mark){marks[i].channel, marks[i].mark};
-    }
-    return weiri_channel_wait(&store->lock_file, channels, count, limit_ns);
+    return weiri_channel_wait(&store->lock_file, marks, count, limit_ns);
 }
 
-static void wake_waits(void *arg, const struct weiri_mark *mark)
+static void wake_waits(void *arg, const struct weiri_mark *mark, int count)
 {
     struct weiri_store *store = arg;
-    weiri_channel_notify(&store->lock_file, mark->channel, INT_MAX);
+    weiri_channel_notify(&store->lock_file, mark->channel, count);
 }
 
 #define ENTRY(name) .name = weiri_store_##name,

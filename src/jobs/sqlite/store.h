@@ -60,7 +60,6 @@ struct weiri_store {
     sqlite3 *checkpointer;         /* makes checkpoints; the writer, unless that is the program's */
     int wakes[WEIRI_CHANNELS];     /* how many waiters to wake after the commit */
     unsigned wakes_end;            /* after the last of these that is not 0 */
-    bool is_telling;               /* after the commit holders are told to renew their jobs */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
     struct weiri_remark remark;    /* to be logged: weiri_write_say() */
     bool is_putting;               /* the transaction has a put */
@@ -90,11 +89,15 @@ struct weiri_store {
 /* Jobs in an SQLite file; design notes: docs/internals/sqlite.md. */
 extern const struct weiri_broker_ops weiri_sqlite_ops;
 
-/* The channel of a tube with a row, by the number of that. Tubes of high numbers share the last
- * one. WEIRI_CHANNEL_EMPTIED is none of theirs; all tubes without a row share the first. */
+/* Channels of no tube's own, besides WEIRI_CHANNEL_EMPTIED. */
 enum {
-    WEIRI_CHANNEL_NEW = 0
+    WEIRI_CHANNEL_NEW = 0, /* of all tubes without a row */
+    /* Nobody sleeps on it. Who has reserved jobs reads its mark now and then, and where it has
+     * changed renews them, since somebody may have asked one of them to end. */
+    WEIRI_CHANNEL_CONTROL = 2,
+    WEIRI_CHANNEL_SHARED = WEIRI_CHANNELS - 1 /* of all tubes of high numbers */
 };
+/* The channel of a tube with a row, by the number of that. */
 unsigned weiri_store_channel(int64_t tube);
 
 /* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM; WEIR_EFORKED:

@@ -490,7 +490,7 @@ TEST(wake_ups, "waiters are woken by changes that concern them, and by no others
     CHECK(jobs_has_news(broker, emptied));
     CHECK(!was_notified(broker, &mark));
     jobs_free_one(broker, job);
-    broker->ops->wake(broker->store, &mark);
+    broker->ops->wake(broker->store, &mark, INT_MAX);
     CHECK(was_notified(broker, &mark));
     weir_broker_close(broker);
 }
@@ -515,11 +515,11 @@ TEST(channels,
     CHECK(jobs_has_news(broker, last));
     CHECK(!jobs_has_news(broker, first));
     CHECK(!jobs_has_news(broker, none));
-    CHECK_INT(weiri_store_channel(WEIRI_CHANNELS - 3), ==, WEIRI_CHANNELS - 2);
-    CHECK_INT(weiri_store_channel(WEIRI_CHANNELS - 2), ==, WEIRI_CHANNELS - 1);
-    CHECK_INT(weiri_store_channel(INT64_MAX), ==, WEIRI_CHANNELS - 1);
-    CHECK_INT(weiri_store_channel(-1), ==, WEIRI_CHANNELS - 1);
-    CHECK_INT(weiri_store_channel(1), >, WEIRI_CHANNEL_EMPTIED);
+    CHECK_INT(weiri_store_channel(1), ==, WEIRI_CHANNEL_CONTROL + 1);
+    CHECK_INT(weiri_store_channel(4076), ==, WEIRI_CHANNEL_SHARED - 1);
+    CHECK_INT(weiri_store_channel(4077), ==, WEIRI_CHANNEL_SHARED);
+    CHECK_INT(weiri_store_channel(INT64_MAX), ==, WEIRI_CHANNEL_SHARED);
+    CHECK_INT(weiri_store_channel(-1), ==, WEIRI_CHANNEL_SHARED);
     weir_broker_close(broker);
 }
 

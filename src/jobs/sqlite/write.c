@@ -100,15 +100,13 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
 void weiri_write_notify(struct weiri_store *store, unsigned channel, int count)
 {
     int most = INT_MAX - store->wakes[channel];
-    store->wakes[channel] += count < most ? count : most;
+    bool is_all = channel == WEIRI_CHANNEL_SHARED || count > most;
+    store->wakes[channel] += is_all ? most : count;
     store->wakes_end = channel < store->wakes_end ? store->wakes_end : channel + 1;
 }
 
 static void notify_channels(struct weiri_store *store)
 {
-    if (store->is_telling) {
-        weiri_control_notify(&store->lock_file);
-    }
     for (unsigned channel = 0; channel < store->wakes_end; channel++) {
         if (store->wakes[channel] > 0) {
             weiri_channel_notify(&store->lock_file, channel, store->wakes[channel]);
@@ -222,7 +220,6 @@ int weiri_write_begin(struct weiri_store *store)
 {
     memset(store->wakes, 0, store->wakes_end * sizeof(store->wakes[0]));
     store->wakes_end = 0;
-    store->is_telling = false;
     store->has_new_worker = false;
     store->is_putting = false;
     store->has_trimmed = false;

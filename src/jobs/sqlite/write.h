@@ -30,7 +30,7 @@ WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store, int6
 /* Begins a transaction. Returns a code of SQLite. */
 int weiri_write_begin(struct weiri_store *store);
 /* Called inside: wakes so many waiters of a channel after the commit, besides what others asked
- * for; INT_MAX: all. */
+ * for; INT_MAX: all, as always of one that tubes share. */
 void weiri_write_notify(struct weiri_store *store, unsigned channel, int count);
 /* Commits, or rolls back where the transaction or the commit has failed. is_lasting: its answer
  * needs a flush. On failure ret_error says why, and nothing has changed, unless a write failed:
