@@ -135,8 +135,11 @@ static enum weir_status fill_file(const char *draft, weiri_fill_fn *fill, void *
         int mode = SQLITE_CHECKPOINT_TRUNCATE;
         weiri_sql_fail(&own, sqlite3_wal_checkpoint_v2(own.db, NULL, mode, NULL, NULL));
     }
+    /* What has no space may be its log, or itself. */
+    int code = weiri_sqlite_refine(own.db, SQLITE_FCNTL_JOURNAL_POINTER, own.code);
+    code = weiri_sqlite_refine(own.db, SQLITE_FCNTL_FILE_POINTER, code);
     enum weir_status status =
-        own.code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, own.db, own.code, draft);
+        code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, own.db, code, draft);
     (void)sqlite3_close(own.db);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,6 +57,23 @@ TEST(making_fails_full,
         }
     }
     CHECK_INT(failures, >, 10);
+}
+
+TEST(making_fails_limit, "a store that is larger than files may be leaves nothing, and says so")
+{
+    struct rlimit before;
+    CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    CHECK_INT(mkdir("disk", 0700), ==, 0);
+    CHECK_INT(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    for (rlim_t pages = 2; pages < 20; pages += 3) {
+        weir_broker *broker = NULL;
+        struct weir_error error = {0};
+        CHECK_INT(setrlimit(RLIMIT_FSIZE, &(struct rlimit){pages * PAGE, before.rlim_max}), ==, 0);
+        enum weir_status status = jobs_store_try_open("disk/jobs.db", &wall, 0, &broker, &error);
+        CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+        CHECK_STATUS(status, WEIR_ENOSPACE);
+        CHECK_INT(count_files("disk"), ==, 0);
+    }
 }
 
 TEST(making_fails_descriptors,
