@@ -134,36 +134,29 @@ static void run_kick(struct weiri_store *store, void *arg)
     weiri_tally_flush(store, &tally);
 }
 
-static enum weir_status kick(struct weiri_store *store, const struct weiri_change *change,
-                             struct weir_error *ret_error)
-{
-    struct change_request request = {.change = change};
-    enum weir_status status = weiri_commit(store, run_kick, &request, ret_error);
-    if (status == WEIR_OK && change->ret_count != NULL) {
-        *change->ret_count = request.kicked;
-    }
-    return status;
-}
-
 enum weir_status weiri_store_change(void *arg, const struct weiri_change *change,
                                     struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
     const struct weir_allocator *allocator = &store->config->allocator;
+    struct change_request request = {.change = change, .asked_ns = weiri_store_lease_now(store)};
+    enum weir_status status = WEIR_OK;
     size_t count = change->count;
     if (change->ids == NULL) {
-        return kick(store, change, ret_error);
+        status = weiri_commit(store, run_kick, &request, ret_error);
+        if (status == WEIR_OK && change->ret_count != NULL) {
+            *change->ret_count = request.kicked;
+        }
+        return status;
     }
     struct entry *entries = weiri_alloc_array(allocator, count, sizeof(*entries));
-    enum weir_status status = WEIR_OK;
     if (entries == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = weiri_number_parse("job id", change->ids[i], &entries[i].number, ret_error);
     }
-    struct change_request request = {
-        .change = change, .entries = entries, .asked_ns = weiri_store_lease_now(store)};
+    request.entries = entries;
     while (status == WEIR_OK && !request.is_made) {
         status = weiri_commit(store, run_change, &request, ret_error);
     }
