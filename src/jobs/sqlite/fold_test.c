@@ -11,6 +11,7 @@
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
+#include "support/sanitizer.h"
 #include "support/store_query.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -78,17 +79,18 @@ static off_t size_of(const char *path)
 TEST(loop, "a process for each of 900 puts: a short log, and little more than a flush a put")
 {
     int first = 0;
+    int puts = TEST_TSAN || TEST_ASAN ? 300 : 900; /* a log is folded after some 170 */
     begin();
-    for (int i = 0; i < 900; i++) {
+    for (int i = 0; i < puts; i++) {
         put(1);
-        first = i == 299 ? seen->syncs : first;
+        first = i < 100 ? seen->syncs : first;
     }
+    CHECK_INT(first, <=, 105);
+    CHECK_INT(seen->syncs, <=, puts + 30);
+    CHECK_INT(seen->most, >, 500);
     CHECK_INT(seen->most, <=, 510);
     CHECK_INT(size_of("jobs.db-wal"), <=, 32 + 572 * 4120);
-    CHECK_INT(first, <=, 310);
-    CHECK_INT(seen->syncs, <=, 2 * first + 320);
-    CHECK_INT(seen->syncs, <=, 930);
-    finish(900);
+    finish(puts);
 }
 
 TEST(closed, "a close leaves the log, and the file as it was; the next open has all")
