@@ -1,5 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* realpath */
+
 #include "jobs/sqlite/place.h"
 
 #include <errno.h>
