@@ -52,6 +52,7 @@ extern const struct bench_measurement bench_cluster[];
 extern const struct bench_measurement bench_cycles[];
 extern const struct bench_measurement bench_delays[];
 extern const struct bench_measurement bench_due[];
+extern const struct bench_measurement bench_growth[];
 extern const struct bench_measurement bench_looks[];
 extern const struct bench_measurement bench_futex[];
 extern const struct bench_measurement bench_glib[];

@@ -10,11 +10,11 @@
 /* bench_weir: takes one sample of weir or of a peer in C. */
 
 static const struct bench_measurement *const tables[] = {
-    bench_hand_over, bench_storms,   bench_cycles,   bench_pending,  bench_delays,
-    bench_memory,    bench_wakes,    bench_futex,    bench_pool,     bench_glib,
-    bench_libuv,     bench_periodic, bench_parallel, bench_cluster,  bench_servers,
-    bench_store,     bench_one_put,  bench_named,    bench_cancel,   bench_pages,
-    bench_processor, bench_due,      bench_looks,    bench_sleepers, NULL,
+    bench_hand_over, bench_storms,  bench_cycles,    bench_pending, bench_delays,  bench_memory,
+    bench_wakes,     bench_futex,   bench_pool,      bench_glib,    bench_libuv,   bench_periodic,
+    bench_parallel,  bench_cluster, bench_servers,   bench_store,   bench_one_put, bench_named,
+    bench_cancel,    bench_pages,   bench_processor, bench_due,     bench_looks,   bench_sleepers,
+    bench_growth,    NULL,
 };
 
 static const struct bench_measurement *find(const char *name)
