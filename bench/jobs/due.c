@@ -1,12 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <weir/jobs.h>
 
 #include "bench/jobs/jobs.h"
 
@@ -46,48 +40,15 @@ static int64_t put_all(weir_broker *broker, size_t jobs)
     return options.run_at_ns;
 }
 
-struct runs {
-    atomic_size_t count;
-    _Atomic(int64_t) first_ns;
-    _Atomic(int64_t) last_ns; /* of RUNS */
-};
-
-static int note_run(weir_context *context, const struct weir_job *job, void *arg)
-{
-    struct runs *runs = arg;
-    (void)context;
-    (void)job;
-    size_t before = atomic_fetch_add(&runs->count, 1);
-    if (before == 0) {
-        atomic_store(&runs->first_ns, bench_now());
-    }
-    if (before == RUNS - 1) {
-        atomic_store(&runs->last_ns, bench_now());
-    }
-    return WEIR_OK;
-}
-
 static int count_tube(const struct weir_tube_counts *counts, void *arg)
 {
     *(uint64_t *)arg += counts->ready;
     return 0;
 }
 
-static int count_job(const struct weir_job *job, void *arg)
-{
-    (void)job;
-    ++*(size_t *)arg;
-    return 0;
-}
-
 static void fall_due(struct bench_run *run)
 {
-    char path[512];
-    char url[600];
-    weir_broker *broker;
-    (void)snprintf(path, sizeof(path), "%s/jobs.db", bench_jobs_setting("FOLDER"));
-    (void)snprintf(url, sizeof(url), "sqlite:%s?durability=normal", path);
-    BENCH_OK(weir_broker_open(url, NULL, &broker, NULL));
+    weir_broker *broker = bench_jobs_open("?durability=normal");
     int64_t due_ns = put_all(broker, run->size);
     while (wall_now() < due_ns) {
         bench_sleep(10000000);
@@ -99,21 +60,14 @@ static void fall_due(struct bench_run *run)
     BENCH_CHECK_COUNT(ready, run->size);
     size_t shown = 0;
     start = bench_now();
-    BENCH_OK(weir_broker_peek(broker, "bench", WEIR_JOB_READY, PEEKED, count_job, &shown, NULL));
+    BENCH_OK(
+        weir_broker_peek(broker, "bench", WEIR_JOB_READY, PEEKED, bench_jobs_count, &shown, NULL));
     bench_metric(run, "peek_ms", (double)(bench_now() - start) / 1e6);
     BENCH_CHECK_COUNT(shown, PEEKED);
-    struct runs runs = {.count = 0};
-    struct weir_consumer_options options = {0};
-    weir_consumer *consumer;
-    options.handler = note_run;
-    options.arg = &runs;
-    options.workers = 1;
-    BENCH_OK(weir_consumer_new(broker, "bench", &options, &consumer, NULL));
+    struct bench_jobs_runs runs = {.last = RUNS - 1};
     start = bench_now();
-    BENCH_OK(weir_consumer_start(consumer, NULL));
-    while (atomic_load(&runs.last_ns) == 0) {
-        bench_sleep(1000000);
-    }
+    weir_consumer *consumer = bench_jobs_start(broker, bench_jobs_note_run, &runs);
+    bench_jobs_await(&runs);
     BENCH_OK(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL));
     bench_metric(run, "first_ms", (double)(runs.first_ns - start) / 1e6);
     bench_metric(run, "thousand_ms", (double)(runs.last_ns - start) / 1e6);

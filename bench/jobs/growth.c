@@ -1,10 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-#include <weir/jobs.h>
 
 #include "bench/jobs/jobs.h"
 
@@ -17,16 +14,6 @@ enum {
     LEFT = 10
 };
 
-static weir_broker *open_store(void)
-{
-    char url[600];
-    weir_broker *broker;
-    (void)snprintf(url, sizeof(url), "sqlite:%s/jobs.db?durability=normal",
-                   bench_jobs_setting("FOLDER"));
-    BENCH_OK(weir_broker_open(url, NULL, &broker, NULL));
-    return broker;
-}
-
 static void put(weir_broker *broker, size_t count, const struct weir_put_options *options,
                 struct weir_job_id *ret_ids)
 {
@@ -38,78 +25,46 @@ static void put(weir_broker *broker, size_t count, const struct weir_put_options
     BENCH_OK(weir_broker_put(broker, "bench", bodies, count, options, ret_ids, NULL));
 }
 
-static void start_consumer(weir_broker *broker, weir_handler_fn *handler, void *arg,
-                           weir_consumer **ret_consumer)
-{
-    struct weir_consumer_options options = {0};
-    options.handler = handler;
-    options.arg = arg;
-    options.workers = 1;
-    BENCH_OK(weir_consumer_new(broker, "bench", &options, ret_consumer, NULL));
-    BENCH_OK(weir_consumer_start(*ret_consumer, NULL));
-}
-
 /* --- a full group --- */
 
-struct runs {
-    atomic_size_t count;
-    _Atomic(int64_t) first_ns;
-    _Atomic(int64_t) last_ns; /* of RUNS */
+struct held {
+    atomic_bool is_held;
     atomic_bool is_over;
 };
 
 /* The job of the full group, which runs until the others have run. */
 static int hold(weir_context *context, const struct weir_job *job, void *arg)
 {
-    struct runs *runs = arg;
+    struct held *held = arg;
     (void)context;
     (void)job;
-    atomic_fetch_add(&runs->count, 1);
-    while (!atomic_load(&runs->is_over)) {
+    atomic_store(&held->is_held, true);
+    while (!atomic_load(&held->is_over)) {
         bench_sleep(1000000);
-    }
-    return WEIR_OK;
-}
-
-static int note_run(weir_context *context, const struct weir_job *job, void *arg)
-{
-    struct runs *runs = arg;
-    (void)context;
-    (void)job;
-    size_t before = atomic_fetch_add(&runs->count, 1);
-    if (before == 0) {
-        atomic_store(&runs->first_ns, bench_now());
-    }
-    if (before == RUNS) {
-        atomic_store(&runs->last_ns, bench_now());
     }
     return WEIR_OK;
 }
 
 static void pass_group(struct bench_run *run)
 {
-    weir_broker *broker = open_store();
+    weir_broker *broker = bench_jobs_open("?durability=normal");
     const struct weir_tube_policy policy = {.group_limit = 1};
     const struct weir_put_options full = {.group = "full"};
     const struct weir_put_options other = {.priority = 1};
-    struct runs held = {.count = 0};
-    struct runs runs = {.count = 0};
-    weir_consumer *holder;
-    weir_consumer *consumer;
+    struct held held = {.is_held = false};
+    struct bench_jobs_runs runs = {.last = RUNS};
     BENCH_OK(weir_broker_set_policy(broker, "bench", &policy, NULL));
     put(broker, 1, &full, NULL);
-    start_consumer(broker, hold, &held, &holder);
-    while (atomic_load(&held.count) == 0) {
+    weir_consumer *holder = bench_jobs_start(broker, hold, &held);
+    while (!atomic_load(&held.is_held)) {
         bench_sleep(1000000);
     }
     for (size_t i = 0; i < run->size / BATCH; i++) {
         put(broker, BATCH, &full, NULL);
     }
     put(broker, RUNS + 1, &other, NULL);
-    start_consumer(broker, note_run, &runs, &consumer);
-    while (atomic_load(&runs.last_ns) == 0) {
-        bench_sleep(1000000);
-    }
+    weir_consumer *consumer = bench_jobs_start(broker, bench_jobs_note_run, &runs);
+    bench_jobs_await(&runs);
     bench_metric(run, "run_us", (double)(runs.last_ns - runs.first_ns) / 1e3 / RUNS);
     BENCH_OK(weir_consumer_end(consumer, WEIR_END_STOP, WEIR_FOREVER, NULL));
     atomic_store(&held.is_over, true);
@@ -121,19 +76,12 @@ static void pass_group(struct bench_run *run)
 
 /* --- jobs that have ended --- */
 
-static int count_job(const struct weir_job *job, void *arg)
-{
-    (void)job;
-    ++*(size_t *)arg;
-    return 0;
-}
-
 static void list(struct bench_run *run, weir_broker *broker, const char *metric)
 {
     const struct weir_job_filter filter = {.tube = "bench"};
     size_t count = 0;
     int64_t start = bench_now();
-    BENCH_OK(weir_broker_list(broker, &filter, count_job, &count, NULL));
+    BENCH_OK(weir_broker_list(broker, &filter, bench_jobs_count, &count, NULL));
     bench_metric(run, metric, (double)(bench_now() - start) / 1e6);
     BENCH_CHECK_COUNT(count, LEFT);
 }
@@ -156,7 +104,7 @@ static void remove_all(weir_broker *broker, const struct weir_job_id *ids, size_
 static void list_behind(struct bench_run *run)
 {
     const struct weir_tube_policy policy = {.keep_count = 10000000};
-    weir_broker *broker = open_store();
+    weir_broker *broker = bench_jobs_open("?durability=normal");
     struct weir_job_id *ids = bench_alloc(run->size, sizeof(*ids));
     BENCH_OK(weir_broker_set_policy(broker, "bench", &policy, NULL));
     for (size_t i = 0; i < run->size; i += BATCH) {

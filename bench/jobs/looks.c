@@ -1,8 +1,5 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <stdio.h>
-
-#include <weir/jobs.h>
 
 #include "bench/jobs/jobs.h"
 
@@ -32,13 +29,6 @@ static void bury_first(weir_broker *broker)
     BENCH_OK(weir_broker_change(broker, &bury, ids, FEW, statuses, NULL));
 }
 
-static int count_job(const struct weir_job *job, void *arg)
-{
-    (void)job;
-    ++*(size_t *)arg;
-    return 0;
-}
-
 static int ignore_finding(const struct weir_finding *finding, void *arg)
 {
     (void)finding;
@@ -51,7 +41,7 @@ static void list(struct bench_run *run, weir_broker *broker, const char *metric,
 {
     size_t count = 0;
     int64_t start = bench_now();
-    BENCH_OK(weir_broker_list(broker, filter, count_job, &count, NULL));
+    BENCH_OK(weir_broker_list(broker, filter, bench_jobs_count, &count, NULL));
     bench_metric(run, metric, (double)(bench_now() - start) / 1e6);
     BENCH_CHECK_COUNT(count, expected);
 }
@@ -61,11 +51,7 @@ static void look(struct bench_run *run, size_t jobs)
     const struct weir_job_filter text = {.text = "nomatch", .text_size = 7};
     const struct weir_job_filter buried = {.state = WEIR_JOB_BURIED};
     const struct weir_job_filter small = {.tube = "small"};
-    char url[600];
-    weir_broker *broker;
-    (void)snprintf(url, sizeof(url), "sqlite:%s/jobs.db?durability=normal",
-                   bench_jobs_setting("FOLDER"));
-    BENCH_OK(weir_broker_open(url, NULL, &broker, NULL));
+    weir_broker *broker = bench_jobs_open("?durability=normal");
     for (size_t i = 0; i < jobs / BATCH; i++) {
         put(broker, "bench", BATCH);
     }
