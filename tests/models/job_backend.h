@@ -151,7 +151,7 @@ static inline void write_key(struct backend *backend, const struct weiri_job_row
             (struct stored_key){key, (int)row->tube, row->number, false, row->key};
     } else if (effects->frees_key) {
         CHECK(own != NULL);
-        own->is_ended = own->stored.until_ns > backend->now.wall_ns;
+        own->is_ended = own->stored.until_ns != 0; /* as ref_release_key() */
         own->key = own->is_ended ? own->key : 0;
     } else if (effects->runs_again) {
         CHECK(own != NULL);
