@@ -1,13 +1,15 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Who copies the log into the file: an open that finds nobody else, and a long log, before its own
- * commit; no close. */
+ * commit; and the close of who has run jobs, if he is alone. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
@@ -93,7 +95,8 @@ TEST(loop, "a process for each of 900 puts: a short log, and little more than a 
     finish(puts);
 }
 
-TEST(closed, "a close leaves the log, and the file as it was; the next open has all")
+TEST(closed, "the close of who has only put leaves the log, and the file as it was; the next open "
+             "has all")
 {
     begin();
     put(1);
@@ -103,6 +106,50 @@ TEST(closed, "a close leaves the log, and the file as it was; the next open has 
     CHECK_INT(size_of("jobs.db-wal"), >, seen->pages * 4096);
     CHECK_INT(size_of("jobs.db"), >=, before);
     finish(301);
+}
+
+/* A process that runs a job, and closes the store. is_locked: while another has its lock. */
+static void run_one(bool is_locked)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        int lock;
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+        jobs_free_one(broker, job);
+        if (is_locked) {
+            CHECK_INT(weiri_lock_file_try("jobs.db.lock", &lock), ==, 0);
+        }
+        weir_broker_close(broker);
+        _exit(0);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(consumed, "who has run jobs leaves one file, but beside others, or while another has the lock")
+{
+    struct weiri_lock_file other; /* an open of another process */
+    begin();
+    put(5);
+    CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
+    weiri_lock_file_unlock(&other);
+    run_one(false);
+    CHECK_INT(size_of("jobs.db-wal"), >, 0);
+    weiri_lock_file_close(&other);
+    run_one(true);
+    CHECK_INT(size_of("jobs.db-wal"), >, 0);
+    run_one(false);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
+    CHECK_INT(access("jobs.db-shm", F_OK), ==, -1);
+    CHECK_INT(rename("jobs.db", "copy.db"), ==, 0);
+    jobs_store_remove("jobs.db");
+    CHECK_INT(rename("copy.db", "jobs.db"), ==, 0);
+    finish(2);
 }
 
 TEST(alone, "a long log is begun anew by the next commit of who is alone, and not beside others")

@@ -171,8 +171,7 @@ enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct wei
     }
     /* Repairs of damaged indexes, this one or an earlier one, left their pages unused. */
     status = status == WEIR_OK ? vacuum(&own, ret_error) : status;
-    weiri_connection_close(&own.writer, false);
-    weiri_lock_file_close(&own.lock_file);
+    weiri_write_close(&own);
     weiri_store_fini(&own);
     care->after = (uint64_t)weiri_file_size(store->path);
     return status;

@@ -329,8 +329,7 @@ static void close_store(void *arg)
     }
     WEIRI_ASSERT(weiri_list_is_empty(&store->kept) && "its consumers are gone");
     if (!store->is_read_only) {
-        weiri_connection_close(&store->writer, false);
-        weiri_lock_file_close(&store->lock_file);
+        weiri_write_close(store);
     }
     const struct weir_allocator *allocator = &store->config->allocator;
     weiri_store_fini(store);

@@ -27,6 +27,9 @@ enum {
 };
 #define PUT_NS WEIR_MS(50)
 
+/* How long the close of a consumer waits for the lock, without which it leaves the log. */
+#define CLOSE_NS WEIR_SECONDS(1)
+
 /* Called by SQLite after each commit; as the only hook it replaces SQLite's own checkpoints. */
 static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
 {
@@ -87,7 +90,7 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
     (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
     store->checkpointer = store->checkpointer == NULL ? store->writer.db : store->checkpointer;
     (void)sqlite3_exec(store->checkpointer, pragma, NULL, NULL, NULL);
-    /* No close folds the log. Before the own commit, which then starts it anew. */
+    /* Before the own commit, which then starts the log anew. */
     if (store->wal_pages > OPEN_PAGES && !weiri_lock_is_shared(store->lock_file.fd)) {
         fold(store);
     }
@@ -214,6 +217,16 @@ enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
         store->path, moved);
     fail_for_good(store, &error, ret_error);
     return status;
+}
+
+void weiri_write_close(struct weiri_store *store)
+{
+    int64_t limit = weiri_time_earlier(weiri_write_limit(store),
+                                       weiri_time_add(weiri_monotonic_now(), CLOSE_NS));
+    bool may_fold = store->worker != 0 && weiri_write_lock(store, limit, NULL) == WEIR_OK &&
+                    !weiri_lock_is_shared(store->lock_file.fd);
+    weiri_connection_close(&store->writer, may_fold);
+    weiri_lock_file_close(&store->lock_file);
 }
 
 int weiri_write_begin(struct weiri_store *store)

@@ -52,6 +52,10 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store);
 WEIR_NODISCARD enum weir_status weiri_write_flush(struct weiri_store *store,
                                                   struct weir_error *ret_error);
 
+/* Closes the writer and the lock file. Where the process has run jobs and nobody else has the store
+ * open, the log goes into the file, and is removed; else it stays. */
+void weiri_write_close(struct weiri_store *store);
+
 /* Whether an earlier write failed: nothing more is acknowledged. */
 bool weiri_write_has_failed(struct weiri_store *store);
 /* The error of what comes after it. */
