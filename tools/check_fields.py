@@ -30,6 +30,7 @@ LISTS = {
     "src/jobs/sqlite/connection.h": ["ROW"],
     "src/jobs/sqlite/copy.c": ["WORD", "TOLD"],
     "src/jobs/sqlite/schema.c": ["ROW"],
+    "src/jobs/sqlite/statement_parts.h": ["WORD", "ROW"],
     "src/jobs/sqlite/statements.h": ["WORD", "ROW"],
 }
 # What the program goes through the table of, and the function that it does so with.

@@ -25,9 +25,9 @@
  * times of the boot that meta names (none in a new store, or a backup); tokens are not below its
  * era, and jobs with ids up to older were there before that. Its store is a random number of the
  * store, with which the jobs that it gives to other stores are told apart; its identity is one that
- * its backups have too, for identities (statements.h); ids that were given are not above its floor,
- * or rows have them. The wall clock was ahead of that of the boot and namespace `clock` by so
- * much (clock.c). A job is renewed when a put by its key gives it another body or another run. A
+ * its backups have too, for identities (statement_parts.h); ids that were given are not above its
+ * floor, or rows have them. The wall clock was ahead of that of the boot and namespace `clock` by
+ * so much (clock.c). A job is renewed when a put by its key gives it another body or another run. A
  * job that waits or runs may have a key, others have none. Columns named next_ are those of a put
  * during the run, the token of which is again. A throttle is a put's, whatever becomes of its job.
  * What a body has beside it is in told (body.h). A job's owner, started, progress (NULL: none
