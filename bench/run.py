@@ -22,6 +22,7 @@ import servers  # noqa: E402
 SAMPLE_LIMIT_S = 300
 # Samples of jobs: they have servers, and a folder on the disk.
 SERVED = ("cluster_", "store_")
+SLOW = "_slow_"
 
 
 def parse():
@@ -48,34 +49,38 @@ def subjects_of(rows):
     return [list(names) for names in workloads.values()]
 
 
+PEERS = {"client-go": "go", "controller-runtime": "go", "dq": "dq", "persist-queue": "persist_queue"}
+
+
 def program_of(name, folder):
     subject = name.split("/")[1]
-    is_go = subject.startswith(("client-go", "controller-runtime"))
-    return os.path.join(folder, "bench_peers_go" if is_go else "bench_peers_dq" if subject == "dq" else "bench_weir")
+    peer = next((PEERS[peer] for peer in PEERS if subject.startswith(peer)), None)
+    return os.path.join(folder, f"bench_peers_{peer}" if peer else "bench_weir")
 
 
 @contextlib.contextmanager
 def servers_for(name, folder):
     """What the environment of a sample has beside ours. Jobs' samples end with _fN: their servers flush every N ms; with
-    "slow" in the name each flush of the sample takes 4 ms longer."""
+    "slow" in the name each flush of the sample and its servers takes 4 ms longer."""
     workload = name.split("/")[0]
     if workload.startswith(SERVED):
-        with servers.running(folder, int(workload.rpartition("_f")[2])) as settings:
-            slow = os.path.join(os.path.abspath(folder), "libbench_slow_disk.so")
-            yield settings | ({"LD_PRELOAD": slow} if "_slow_" in workload else {})
+        slow = os.path.join(os.path.abspath(folder), "libbench_slow_disk.so")
+        more = {"LD_PRELOAD": slow} if SLOW in workload else {}
+        with servers.running(folder, int(workload.rpartition("_f")[2]), more) as settings:
+            yield settings | more
     else:
         yield {}
 
 
 def take(program, name, folder):
-    """One sample; None, and a message, when it failed."""
+    """One sample; None, and a message, when it failed. A program does not know which of its samples are slow."""
     if sys.stderr.isatty():
         print(f"\r\033[K{name}\r", end="", file=sys.stderr, flush=True)
     try:
         with servers_for(name, folder) as settings:
-            done = subprocess.run([program, name], stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S,
+            done = subprocess.run([program, name.replace(SLOW, "_")], stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S,
                                   check=True, env=os.environ | settings)
-        return json.loads(done.stdout)
+        return json.loads(done.stdout) | {"name": name}
     except (subprocess.SubprocessError, OSError, ValueError) as error:
         print(f"FAILED: {name}: {error}", file=sys.stderr)
         return None

@@ -22,9 +22,10 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def start(stack, command, port):
+def start(stack, command, port, more):
     """Starts a server and returns once it listens."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env=os.environ | more)
     stack.callback(process.wait)
     stack.callback(process.kill)
     while True:
@@ -38,8 +39,9 @@ def start(stack, command, port):
 
 
 @contextlib.contextmanager
-def running(folder, flush_ms):
-    """The environment of a sample. flush_ms: how often a node flushes its binlog; 0: after each write."""
+def running(folder, flush_ms, more):
+    """The environment of a sample. flush_ms: how often a node flushes its binlog; 0: after each write. more: what the
+    environment of the servers has beside ours."""
     with contextlib.ExitStack() as stack:
         place = stack.enter_context(tempfile.TemporaryDirectory(dir=folder, prefix="servers-"))
         ports = []
@@ -49,10 +51,11 @@ def running(folder, flush_ms):
             os.mkdir(binlog)
             port = free_port()
             command = ["beanstalkd", "-l", "127.0.0.1", "-p", str(port), "-b", binlog, "-f", str(flush_ms)]
-            pids.append(start(stack, command, port).pid)
+            pids.append(start(stack, command, port, more).pid)
             ports.append(port)
         redis = free_port()
-        start(stack, ["redis-server", "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--dir", place], redis)
+        start(stack, ["redis-server", "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--dir", place], redis,
+              more)
         yield {
             "WEIR_BENCH_NODES": ",".join(f"127.0.0.1:{port}" for port in ports),
             "WEIR_BENCH_REDIS": f"127.0.0.1:{redis}",

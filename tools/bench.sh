@@ -19,4 +19,10 @@ if ! (cd tests/interop/go && go build -o "$folder/bench_peers_dq" .); then
     rm -f "$folder/bench_peers_dq"
     echo "bench: dq's conventions in Go are left out: they could not be built" >&2
 fi
+if python3 -c 'import persistqueue' 2>/dev/null; then
+    install bench/peers/python/persist_queue.py "$folder/bench_peers_persist_queue"
+else
+    rm -f "$folder/bench_peers_persist_queue"
+    echo "bench: Python's persist-queue is left out: it is not installed" >&2
+fi
 exec python3 bench/run.py "$@" "$folder"

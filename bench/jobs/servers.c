@@ -211,6 +211,7 @@ static void run_clients(struct bench_run *run)
 
 const struct bench_measurement bench_servers[] = {
     {"store_batches_f0/beanstalkd", put_batches, BENCH_JOBS_PUTS, 0},
+    {"store_put_1_f0/beanstalkd", run_clients, 1, 0},
     {"store_put_64_f0/beanstalkd", run_clients, 64, 0},
     {"store_cycle_f0/beanstalkd", run_clients, 1, 1},
     {"cluster_batches_f0/bare", put_batches, BENCH_JOBS_PUTS, 0},
