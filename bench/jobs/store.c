@@ -3,7 +3,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
 #include <fcntl.h>
-#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static void overwrite(struct bench_run *run)
 /* Shared by processes. */
 struct runs {
     atomic_size_t count; /* of calls of the handler */
-    atomic_size_t ended; /* of jobs that are deleted */
+    sem_t ended;         /* posted for each job that is deleted */
     size_t expected;
     _Atomic(int64_t) last_ns; /* monotonic time of the last run */
     double *late_ns;          /* NULL, or of each run, from when */
@@ -190,8 +190,7 @@ static void note_end(const struct weir_job *job, enum weir_run_outcome outcome, 
     (void)status;
     (void)run_ns;
     (void)delay_ns;
-    BENCH_CHECK(outcome == WEIR_RUN_DONE);
-    atomic_fetch_add(&runs->ended, 1);
+    BENCH_CHECK(outcome == WEIR_RUN_DONE && sem_post(&runs->ended) == 0);
 }
 
 /* Put, reserve, delete: one job at a time, until it is known to be deleted. */
@@ -201,6 +200,7 @@ static void cycle(struct bench_run *run)
     struct runs runs = {.expected = run->size};
     struct weir_consumer_options options = {0};
     weir_consumer *consumer;
+    BENCH_CHECK(sem_init(&runs.ended, 0, 0) == 0);
     options.handler = note_run;
     options.after_run = note_end;
     options.arg = &runs;
@@ -209,12 +209,11 @@ static void cycle(struct bench_run *run)
     int64_t start = bench_now();
     for (size_t i = 0; i < run->size; i++) {
         put(broker, 0);
-        while (atomic_load(&runs.ended) <= i) {
-            sched_yield();
-        }
+        BENCH_CHECK(sem_wait(&runs.ended) == 0);
     }
     bench_span(run, start, run->size);
     end_consumer(consumer);
+    (void)sem_destroy(&runs.ended);
     weir_broker_close(broker);
 }
 
