@@ -8,6 +8,7 @@
 Stores lie in a new folder below $TMPDIR. Rows that compare are interleaved.
 """
 import argparse
+import contextlib
 import gzip
 import http.client
 import os
@@ -57,7 +58,7 @@ class Bench:
 
 
 def row(name, text, target):
-    print(f"{name:34} {text:44} {target}", flush=True)
+    print(f"{name:52} {text:44} {target}", flush=True)
 
 
 def put_lines(bench):
@@ -115,10 +116,13 @@ def p99(times):
 
 
 ENDED = 100  # of each tube; a store keeps 100,000
+STORES = (("ready.db", "ready", []), ("due.db", "all due", ["--delay", "1s"]))
 
 
 def fill_tubes(bench, store, *options):
     """The jobs in TUBES tubes, and ended ones beside them."""
+    if os.path.exists(bench.path(store)):
+        return
     per_tube = bench.jobs // TUBES
     lines = "".join(f"{i}\n" for i in range(per_tube + ENDED)).encode()
     for tube in range(TUBES):
@@ -128,17 +132,18 @@ def fill_tubes(bench, store, *options):
 
 
 def stats(bench):
-    for store, what, options in (("ready.db", "ready", []), ("due.db", "due, no worker", ["--delay", "1s"])):
+    for store, what, options in STORES:
         fill_tubes(bench, store, *options)
         times = [bench.time(lambda: bench.run(store, "stats", stdout=subprocess.DEVNULL)) for _ in range(30)]
         row(f"stats, {bench.jobs:,} jobs {what}, {TUBES:,} tubes",
             f"p50 {statistics.median(times) * 1000:.0f} ms, most {max(times) * 1000:.0f} ms", "200 ms")
 
 
-def served(bench):
-    fill_tubes(bench, "big.db")
-    where = bench.path("sock")
-    server = subprocess.Popen([bench.weir, "serve", "-b", f"sqlite:{bench.path('big.db')}", "-l", f"unix:{where}"],
+@contextlib.contextmanager
+def serving(bench, store):
+    """What asks `weir serve` of the store for a path, once it has counted the jobs."""
+    where = bench.path(f"{store}.sock")
+    server = subprocess.Popen([bench.weir, "serve", "-b", f"sqlite:{bench.path(store)}", "-l", f"unix:{where}"],
                               stderr=subprocess.DEVNULL)
     while not os.path.exists(where):
         time.sleep(0.01)
@@ -146,19 +151,114 @@ def served(bench):
 
     def ask(path):
         client.request("GET", path)
-        return client.getresponse().read()
+        answer = client.getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{path}: {answer.status}")
+        return body
 
-    for name, path, target in (("api stats", "/api/v1/stats", "5 ms"), ("api tubes", "/api/v1/tubes", "5 ms"),
-                               ("metrics", "/metrics", "10 ms")):
-        times = [bench.time(lambda: ask(path)) for _ in range(300)]
-        row(f"{name}, {bench.jobs:,} jobs in {TUBES:,} tubes",
-            f"p50 {statistics.median(times) * 1000:.1f} ms, p99 {p99(times):.1f} ms", f"p99 {target}")
-    page = [ask(path) for path in ("/", "/page.js", "/page.css")]
+    try:
+        ask("/api/v1/tubes")
+        yield ask
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def ask_often(bench, ask, path, pause):
+    times = []
+    for _ in range(300):
+        times.append(bench.time(lambda: ask(path)))
+        time.sleep(pause)
+    return times
+
+
+def served(bench):
+    for store, what, options in STORES:
+        fill_tubes(bench, store, *options)
+        with serving(bench, store) as ask:
+            # With the pause the server counts anew meanwhile.
+            for path, pause, target in (("/api/v1/stats", 0.03, "5 ms"), ("/api/v1/tubes", 0.03, "5 ms"),
+                                        ("/metrics", 0, "10 ms")):
+                times = ask_often(bench, ask, path, pause)
+                row(f"{path}, {bench.jobs:,} jobs {what}, {TUBES:,} tubes",
+                    f"p50 {statistics.median(times) * 1000:.1f} ms, p99 {p99(times):.1f} ms", f"p99 {target}")
+            page = [ask(path) for path in ("/", "/page.js", "/page.css")]
     row("page, compressed", f"{sum(len(gzip.compress(part, 9)) for part in page) / 1000:.1f} kB", "60 kB")
-    server.terminate()
-    server.wait()
-    times = [bench.time(lambda: bench.run("big.db", "ls", "tube7", stdout=subprocess.DEVNULL)) for _ in range(200)]
+    times = [bench.time(lambda: bench.run("ready.db", "ls", "tube7", stdout=subprocess.DEVNULL)) for _ in range(200)]
     row("ls, first page", f"p50 {statistics.median(times) * 1000:.1f} ms, p99 {p99(times):.1f} ms", "p99 50 ms")
+
+
+def sizes(bench):
+    return [bench.jobs // part for part in (100, 10, 1)]
+
+
+def outage(bench):
+    """One tube whose jobs are all due, and no worker has been."""
+    for jobs in sizes(bench):
+        store = f"outage{jobs}.db"
+        lines = "".join(f"{i}\n" for i in range(jobs)).encode()
+        bench.run(store, "put", "-ql", "--delay", "1s", "t", input=lines)
+        time.sleep(1)
+        figures = []
+        for words in (["stats"], ["ls", "--next", "t"]):
+            times = [bench.time(lambda: bench.run(store, *words, stdout=subprocess.DEVNULL)) for _ in range(20)]
+            figures.append(f"{words[0]} {statistics.median(times) * 1000:.1f}")
+        with serving(bench, store) as ask:
+            for path in ("/api/v1/tubes", "/api/v1/tubes/t/peek", "/metrics"):
+                times = ask_often(bench, ask, path, 0)
+                figures.append(f"{path} {statistics.median(times) * 1000:.1f}")
+        row(f"{jobs:,} jobs due, no worker", ", ".join(figures) + " ms", "")
+
+
+def check(bench, store, beside):
+    """Seconds and MB that `weir doctor` took, and how often what goes on beside it was done meanwhile."""
+    start = time.monotonic()
+    process = subprocess.Popen([bench.weir, "doctor", "-b", f"sqlite:{bench.path(store)}"], stdout=subprocess.DEVNULL)
+    most, count = 0, 0
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            most = max([most] + [int(line.split()[1]) for line in file if line.startswith("VmHWM")])
+        beside()
+        count += 1
+    if process.returncode not in (0, 1):  # 1: it tells of the log's size
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return time.monotonic() - start, most / 1024, count
+
+
+def doctor(bench):
+    """What `weir doctor` takes alone, and beside puts, one at a time; the log before, at most, and after."""
+    for jobs in sizes(bench):
+        store = f"doctor{jobs}.db"
+        bench.fill(store, "t", jobs)
+        alone = [check(bench, store, lambda: time.sleep(0.001)) for _ in range(bench.rounds)]
+        putter = subprocess.Popen([bench.weir, "put", "-lb", f"sqlite:{bench.path(store)}", "t"], bufsize=0,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+        def put(count=1):
+            for _ in range(count):
+                putter.stdin.write(b"one more\n")
+                putter.stdout.readline()
+
+        def log():
+            return os.path.getsize(bench.path(f"{store}-wal")) / 1e6
+
+        put(5000)
+        logs = [log()]
+        beside = []
+        for _ in range(bench.rounds):
+            beside.append(check(bench, store, put))
+            logs.append(log())
+            put(5000)  # the log begins anew
+        row(f"doctor, {jobs:,} jobs",
+            f"{statistics.median(took for took, _, _ in alone) * 1000:,.0f} ms, "
+            f"{max(mb for _, mb, _ in alone):.0f} MB; "
+            f"beside {statistics.median(count for _, _, count in beside):,.0f} puts "
+            f"{statistics.median(took for took, _, _ in beside) * 1000:,.0f} ms, "
+            f"log {logs[0]:.0f}, {max(logs):.0f}, {log():.0f} MB",
+            "memory flat")
+        putter.stdin.close()
+        putter.wait()
 
 
 def idle(bench):
@@ -187,7 +287,7 @@ def idle(bench):
 
 def main():
     rows = {"put": put_lines, "xargs": against_xargs, "persistent": persistent_rows, "stats": stats, "served": served,
-            "idle": idle}
+            "outage": outage, "doctor": doctor, "idle": idle}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("weir")
     parser.add_argument("--rounds", type=int, default=3)
