@@ -38,9 +38,9 @@ class Bench:
         return subprocess.run([self.weir, *words], check=True, stderr=subprocess.DEVNULL,
                               env={**os.environ, "WEIR_BROKER": f"sqlite:{self.path(store)}"}, **more)
 
-    def fill(self, store, tube, count):
+    def fill(self, store, tube, count, *options):
         lines = "".join(f"{i}\n" for i in range(count)).encode()
-        self.run(store, "put", "-ql", tube, input=lines)
+        self.run(store, "put", "-ql", *options, tube, input=lines)
 
     def time(self, action):
         start = time.monotonic()
@@ -124,9 +124,8 @@ def fill_tubes(bench, store, *options):
     if os.path.exists(bench.path(store)):
         return
     per_tube = bench.jobs // TUBES
-    lines = "".join(f"{i}\n" for i in range(per_tube + ENDED)).encode()
     for tube in range(TUBES):
-        bench.run(store, "put", "-ql", *options, f"tube{tube}", input=lines)
+        bench.fill(store, f"tube{tube}", per_tube + ENDED, *options)
         first = tube * (per_tube + ENDED) + 1
         bench.run(store, "rm", "-y", *map(str, range(first, first + ENDED)), stdout=subprocess.DEVNULL)
 
@@ -197,8 +196,7 @@ def outage(bench):
     """One tube whose jobs are all due, and no worker has been."""
     for jobs in sizes(bench):
         store = f"outage{jobs}.db"
-        lines = "".join(f"{i}\n" for i in range(jobs)).encode()
-        bench.run(store, "put", "-ql", "--delay", "1s", "t", input=lines)
+        bench.fill(store, "t", jobs, "--delay", "1s")
         time.sleep(1)
         figures = []
         for words in (["stats"], ["ls", "--next", "t"]):

@@ -78,8 +78,8 @@ def take(program, name, folder):
         print(f"\r\033[K{name}\r", end="", file=sys.stderr, flush=True)
     try:
         with servers_for(name, folder) as settings:
-            done = subprocess.run([program, name.replace(SLOW, "_")], stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S,
-                                  check=True, env=os.environ | settings)
+            done = subprocess.run([program, name.replace(SLOW, "_")], stdout=subprocess.PIPE, text=True,
+                                  timeout=SAMPLE_LIMIT_S, check=True, env=os.environ | settings)
         return json.loads(done.stdout) | {"name": name}
     except (subprocess.SubprocessError, OSError, ValueError) as error:
         print(f"FAILED: {name}: {error}", file=sys.stderr)
