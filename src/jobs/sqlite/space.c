@@ -3,6 +3,7 @@
 #include "jobs/sqlite/space.h"
 
 #include "base/errno.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
@@ -30,11 +31,10 @@ static void extend_log(struct weiri_store *store)
 {
     static unsigned char zeros[LOG_STEP];
     sqlite3_file *log = NULL;
-    sqlite3_int64 size = 0;
-    sqlite3_int64 used = (sqlite3_int64)store->wal_pages * WEIRI_FRAME_SIZE;
-    (void)sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-    if (used > LOG_STEP && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
-        size < used + LOG_STEP / 2) {
+    int64_t size = weiri_place_size(store->path, "-wal");
+    int64_t used = (int64_t)store->wal_pages * WEIRI_FRAME_SIZE;
+    if (used > LOG_STEP && size >= 0 && size < used + LOG_STEP / 2) {
+        (void)sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
         (void)log->pMethods->xWrite(log, zeros, LOG_STEP, size);
     }
 }
