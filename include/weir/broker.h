@@ -88,15 +88,15 @@ enum weir_broker_flags {
 /** Opens a broker. options may be NULL.
  *
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
- * Beside it are PATH.lock (with the mode of PATH, and its owner where root makes it), PATH-shm, and
- * PATH-wal, a part of the store. After PATH may follow `?durability=full`, `normal` or `memory`
- * (options->durability comes before it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`.
- * Errors: WEIR_EINVAL (URL, options, path), WEIR_ENOTFOUND (folder; file that must exist),
- * WEIR_EACCESS (no permission, read-only, a symbolic link, several hard links), WEIR_ESCHEMA (not
+ * Beside it are PATH.lock (with its mode and, if root makes it, owner), PATH-shm, and PATH-wal, a
+ * part of the store that a worker's last close removes. After PATH may follow `?durability=full`,
+ * `normal` or `memory` (options->durability comes before it), and `?shared=1` (WEIR_BROKER_SHARED),
+ * joined by `&`. Errors: WEIR_EINVAL (URL, options, path), WEIR_ENOTFOUND (folder; file that must
+ * exist), WEIR_EACCESS (no permission, read-only, a symbolic link, hard links), WEIR_ESCHEMA (not
  * ours, or of another version), WEIR_ECORRUPT (damaged; its log is missing, or is another store's),
  * WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file system; a
- * file that is mounted without its folder), WEIR_EFORKED (a child of a process that had a store
- * open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing changes.
+ * file mounted without its folder), WEIR_EFORKED (a child of a process that had a store open),
+ * WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing changes.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster of beanstalkds. A node is HOST, HOST:PORT
  * (11300), [IPV6]:PORT, or a unix socket's path with its slashes written %2F; there are at most 64,

@@ -27,7 +27,7 @@ enum ls_option {
 
 static const struct poptOption ls_options[] = {
     OPTION_VALUE("state", 's', MATCHING_STATE,
-                 "Only jobs that are delayed, ready, reserved or buried (default: all)", "STATE"),
+                 "Only jobs in this state: delayed, ready, reserved, buried or ended", "STATE"),
     OPTION_VALUE("text", 't', MATCHING_TEXT, "Only jobs with this text in body or reason", "TEXT"),
     OPTION_VALUE("attempts", '\0', MATCHING_ATTEMPTS, "Only jobs with at least so many attempts",
                  "N"),

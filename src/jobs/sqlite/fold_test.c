@@ -35,6 +35,15 @@ static void note(enum fault_kind kind, bool is_log, sqlite3_int64 offset, const 
     seen->syncs += kind == FAULT_SYNC;
 }
 
+/* Waits for a process. Whether it was killed; else all went well in it. */
+static bool is_killed(pid_t child)
+{
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
 /* A process that puts so many jobs, and closes the store. */
 static void put(int count)
 {
@@ -50,9 +59,7 @@ static void put(int count)
         weir_broker_close(broker);
         _exit(0);
     }
-    int status;
-    CHECK_INT(waitpid(child, &status, 0), ==, child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(!is_killed(child));
 }
 
 static void begin(void)
@@ -108,8 +115,14 @@ TEST(closed, "the close of who has only put leaves the log, and the file as it w
     finish(301);
 }
 
-/* A process that runs a job, and closes the store. is_locked: while another has its lock. */
-static void run_one(bool is_locked)
+enum at_close {
+    NOTHING,
+    OTHER_HAS_LOCK,
+    SYNC_FAILS
+};
+
+/* A process that runs a job, and closes the store. */
+static void run_one(enum at_close at_close)
 {
     pid_t child = fork();
     CHECK(child >= 0);
@@ -119,18 +132,21 @@ static void run_one(bool is_locked)
         struct weiri_reservation *job = jobs_reserve_one(broker, "t");
         CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
         jobs_free_one(broker, job);
-        if (is_locked) {
+        if (at_close == OTHER_HAS_LOCK) {
             CHECK_INT(weiri_lock_file_try("jobs.db.lock", &lock), ==, 0);
+        } else if (at_close == SYNC_FAILS) {
+            fault_arm(FAULT_SYNC, 0, false, SQLITE_IOERR_FSYNC);
         }
         weir_broker_close(broker);
+        CHECK_INT(fault.failed, ==, at_close == SYNC_FAILS);
         _exit(0);
     }
-    int status;
-    CHECK_INT(waitpid(child, &status, 0), ==, child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(!is_killed(child));
 }
 
-TEST(consumed, "who has run jobs leaves one file, but beside others, or while another has the lock")
+TEST(consumed,
+     "who has run jobs leaves one file, but beside others, while another has the lock, or "
+     "where the fold fails")
 {
     struct weiri_lock_file other; /* an open of another process */
     begin();
@@ -138,18 +154,20 @@ TEST(consumed, "who has run jobs leaves one file, but beside others, or while an
     CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock"), ==, 0);
     CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
     weiri_lock_file_unlock(&other);
-    run_one(false);
+    run_one(NOTHING);
     CHECK_INT(size_of("jobs.db-wal"), >, 0);
     weiri_lock_file_close(&other);
-    run_one(true);
+    run_one(OTHER_HAS_LOCK);
     CHECK_INT(size_of("jobs.db-wal"), >, 0);
-    run_one(false);
+    run_one(SYNC_FAILS);
+    CHECK_INT(size_of("jobs.db-wal"), >, 0);
+    run_one(NOTHING);
     CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
     CHECK_INT(access("jobs.db-shm", F_OK), ==, -1);
     CHECK_INT(rename("jobs.db", "copy.db"), ==, 0);
     jobs_store_remove("jobs.db");
     CHECK_INT(rename("copy.db", "jobs.db"), ==, 0);
-    finish(2);
+    finish(1);
 }
 
 TEST(alone, "a long log is begun anew by the next commit of who is alone, and not beside others")
@@ -200,9 +218,7 @@ static bool open_killed_at(int nth)
         weir_broker_close(jobs_store_open("jobs.db", &wall));
         _exit(0);
     }
-    int status;
-    CHECK_INT(waitpid(child, &status, 0), ==, child);
-    return WIFSIGNALED(status);
+    return is_killed(child);
 }
 
 TEST(killed, "an open that is killed at any write of its fold has lost nothing")

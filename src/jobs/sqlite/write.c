@@ -27,7 +27,7 @@ enum {
 };
 #define PUT_NS WEIR_MS(50)
 
-/* How long the close of a consumer waits for the lock, without which it leaves the log. */
+/* How long the close of who has run jobs waits for the lock, without which it leaves the log. */
 #define CLOSE_NS WEIR_SECONDS(1)
 
 /* Called by SQLite after each commit; as the only hook it replaces SQLite's own checkpoints. */
