@@ -11,7 +11,6 @@
 #include "base/time.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 

@@ -35,7 +35,7 @@ WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *c
                                                       struct weir_error *ret_error);
 
 /* Closes. may_fold: the last connection of all processes checkpoints the WAL and removes it. Only
- * under the store's lock, and where no other open shares it (lock_holder.h): SQLite alone takes
+ * under the store's lock, and where no other open shares it (weiri_lock_share()): SQLite alone takes
  * itself for the last one where the process of another has lost its locks. */
 void weiri_connection_close(struct weiri_connection *connection, bool may_fold);
 

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 #include "support/sanitizer.h"

@@ -21,7 +21,6 @@
 #include "base/futex.h"
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/lock_holder.h"
 
 #define CHECK_NS INT64_C(10000000)
 #define POLL_NS INT64_C(50000000)

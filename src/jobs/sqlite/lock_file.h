@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <weir/status.h>
 
@@ -37,7 +38,7 @@ struct weiri_lock_file {
     struct weiri_lock_page *page; /* accessed by the kernel only */
     const char *path;             /* borrowed */
     bool is_made;                 /* this open or a later lock made the file at the path */
-    bool is_shared;               /* by this open (lock_holder.h) */
+    bool is_shared;               /* by this open: weiri_lock_share() */
     bool has_reserve;             /* when the lock was taken, or since */
     uint32_t noted;               /* the number that was noted when the lock was taken */
 };
@@ -52,7 +53,7 @@ void weiri_lock_file_close(struct weiri_lock_file *file);
 
 /* Takes the lock. Excludes other processes and other opens of this one; of the threads that share
  * file, one at a time may call. The first time makes the open one of the file's users
- * (lock_holder.h), until it is closed. limit_ns is a reading of weiri_monotonic_now(). Returns 0,
+ * (weiri_lock_share()), until it is closed. limit_ns is a reading of weiri_monotonic_now(). Returns 0,
  * ETIMEDOUT, or what weiri_lock_file_open() may return. */
 WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
 void weiri_lock_file_unlock(struct weiri_lock_file *file);
@@ -86,5 +87,31 @@ extern _Atomic bool weiri_channel_is_old_kernel; /* found at the first such slee
  * channels; there all but the first are looked at each 50 ms. */
 bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_mark *marks, size_t count,
                         int64_t limit_ns);
+
+/* --- who has it (lock_holder.c) --- */
+
+/* Each open of a lock file shares a second lock of it with all others, from its first flock(2)
+ * until it is closed. It is a lock of the open file description (fcntl(2)): the kernel releases it
+ * when its process dies, with the children that it forked and that have not called exec, and no
+ * close of another descriptor releases it, as that of the store's file does with the locks of
+ * SQLite. It is taken under the flock only, so who has that knows whether he is the first user of a
+ * store, or the last. */
+
+/* Returns 0 or a number of errno.h. */
+int weiri_lock_share(int fd);
+void weiri_lock_unshare(int fd);
+/* Whether another open shares it, of this process or of another. */
+bool weiri_lock_is_shared(int fd);
+
+/* Who has flock(2) of a file, or a lock of SQLite's on it, as /proc tells; 0: not known. */
+pid_t weiri_lock_holder_find(const char *path);
+/* Names it, so that it can be continued or ended; in text, or a constant. */
+const char *weiri_lock_holder_name(pid_t holder, char text[64]);
+
+/* Takes the lock of moves of a store: one out of it, or any into it, have it, also of the opens of
+ * a process. It goes from the byte with the number of its process to the end of all bytes, and so
+ * tells who has it. Returns 0; EAGAIN: *ret_holder has it; or another number of errno.h. */
+int weiri_lock_move_begin(const char *path, bool is_source, int *ret_fd, pid_t *ret_holder);
+void weiri_lock_move_end(int fd);
 
 #endif

@@ -19,7 +19,6 @@
 #include "base/sync.h"
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/lock_holder.h"
 #include "support/harness.h"
 
 #define FOREVER INT64_MAX

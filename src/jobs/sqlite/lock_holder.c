@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* major, minor, F_OFD_SETLK */
 
-#include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/lock_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,12 +48,6 @@ bool weiri_lock_is_shared(int fd)
     return control(fd, F_OFD_GETLK, F_WRLCK, 0, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-static bool is_stopped(pid_t pid)
-{
-    struct weiri_process process;
-    return weiri_process_read(pid, &process) && (process.state == 'T' || process.state == 't');
-}
-
 /* The process of a line "1: FLOCK ADVISORY WRITE pid major:minor:inode ..." that is about a file;
  * 0: the line is about another, or of a process that waits for the lock ("1: -> FLOCK ..."). The
  * lock of moves names no process (-1). */
@@ -91,27 +85,28 @@ static pid_t find_holder(const struct stat *facts)
     return holder;
 }
 
-struct weiri_lock_holder weiri_lock_holder_find(const char *path)
+pid_t weiri_lock_holder_find(const char *path)
 {
-    struct weiri_lock_holder holder = {0};
+    pid_t holder = 0;
     struct stat facts;
     bool is_there = lstat(path, &facts) == 0;
-    for (int i = 0; i < READINGS_MAX && is_there && holder.pid == 0; i++) {
-        holder.pid = find_holder(&facts);
+    for (int i = 0; i < READINGS_MAX && is_there && holder == 0; i++) {
+        holder = find_holder(&facts);
     }
-    holder.is_stopped = holder.pid > 0 && is_stopped(holder.pid);
     return holder;
 }
 
-const char *weiri_lock_holder_name(struct weiri_lock_holder holder, char text[64])
+const char *weiri_lock_holder_name(pid_t holder, char text[64])
 {
-    (void)snprintf(text, 64, "process %ld%s", (long)holder.pid,
-                   holder.is_stopped ? ", which is stopped," : "");
-    return holder.pid > 0 ? text : "other processes";
+    struct weiri_process process;
+    bool is_stopped = weiri_process_read(holder, &process) &&
+                      (process.state == 'T' || process.state == 't'); /* 't': by a debugger */
+    (void)snprintf(text, 64, "process %ld%s", (long)holder,
+                   is_stopped ? ", which is stopped," : "");
+    return holder > 0 ? text : "other processes";
 }
 
-int weiri_lock_move_begin(const char *path, bool is_source, int *ret_fd,
-                          struct weiri_lock_holder *ret_holder)
+int weiri_lock_move_begin(const char *path, bool is_source, int *ret_fd, pid_t *ret_holder)
 {
     struct flock lock;
     int fd;
@@ -127,8 +122,7 @@ int weiri_lock_move_begin(const char *path, bool is_source, int *ret_fd,
         return 0;
     }
     bool is_held = control(fd, F_OFD_GETLK, type, 1, &lock) == 0 && lock.l_type != F_UNLCK;
-    ret_holder->pid = is_held ? (pid_t)lock.l_start : 0;
-    ret_holder->is_stopped = is_held && is_stopped(ret_holder->pid);
+    *ret_holder = is_held ? (pid_t)lock.l_start : 0;
     (void)close(fd);
     return error;
 }

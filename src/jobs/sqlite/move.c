@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/store.h"
 
 static void run_name(struct weiri_store *store, void *ret_name)
@@ -20,7 +19,7 @@ static void run_name(struct weiri_store *store, void *ret_name)
 static enum weir_status lock(struct weiri_store *store, bool is_source, int *ret_lock,
                              struct weir_error *ret_error)
 {
-    struct weiri_lock_holder holder;
+    pid_t holder;
     char text[64];
     int error = weiri_lock_move_begin(store->lock_path, is_source, ret_lock, &holder);
     return error == 0        ? WEIR_OK

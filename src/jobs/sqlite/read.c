@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 

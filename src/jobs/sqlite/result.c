@@ -8,7 +8,7 @@
 #include "base/errno.h"
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/lock_file.h"
 #include "jobs/sqlite/place.h"
 
 /* The status of the system's error behind a code of SQLite; otherwise if there was none. */
@@ -112,8 +112,8 @@ int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
 static void name_writer(const char *path, char *text, size_t size)
 {
     char name[64];
-    struct weiri_lock_holder holder = weiri_lock_holder_find(weiri_place_beside(path, "-shm").path);
-    if (holder.pid > 0) {
+    pid_t holder = weiri_lock_holder_find(weiri_place_beside(path, "-shm").path);
+    if (holder > 0) {
         (void)snprintf(text, size, " by %s", weiri_lock_holder_name(holder, name));
     }
 }

@@ -16,7 +16,6 @@
 #include "jobs/core/fields.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
