@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"

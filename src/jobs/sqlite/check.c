@@ -11,7 +11,6 @@
 #include "base/time.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 
 enum {
@@ -158,10 +157,10 @@ static void check_lock(const struct weiri_store *store, struct weiri_check *chec
 {
     int64_t limit_ns = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     int fd = -1;
-    int error = weiri_lock_file_try(store->lock_path, &fd);
+    int error = weiri_lock_file_try(store->lock.path, &fd);
     while (error == EWOULDBLOCK && weiri_monotonic_now() < limit_ns) {
         (void)poll(NULL, 0, LOCK_WAIT_MS);
-        error = weiri_lock_file_try(store->lock_path, &fd);
+        error = weiri_lock_file_try(store->lock.path, &fd);
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -170,10 +169,10 @@ static void check_lock(const struct weiri_store *store, struct weiri_check *chec
         return;
     }
     char text[64];
-    (void)weiri_find(check, "lock", WEIR_FINDING_PROBLEM, store->lock_path,
+    (void)weiri_find(check, "lock", WEIR_FINDING_PROBLEM, store->lock.path,
                      "continue that process (kill -CONT) or end it: nobody else can write",
                      "%s had the lock for %lld ms",
-                     weiri_lock_holder_name(weiri_lock_holder_find(store->lock_path), text),
+                     weiri_lock_holder_name(weiri_lock_holder_find(store->lock.path), text),
                      (long long)(store->config->busy_ns / WEIR_MS(1)));
 }
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 /* Repairing and shrinking a store, on a connection of their own beside the broker's: both exclude
  * each other by the lock file, as two processes do. */
+#include <string.h>
+
 #include "base/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
@@ -15,23 +17,6 @@
 enum {
     CHECK_JOBS = 500
 };
-
-/* Opens the file of a store once more. own is all zero. */
-static enum weir_status open_own(const struct weiri_store *store, struct weiri_store *own,
-                                 struct weir_error *ret_error)
-{
-    own->config = store->config;
-    own->has_repaired = true; /* a repair does so itself */
-    enum weir_status status = weiri_store_init(own, store->path, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = weiri_store_open_writer(own, true, ret_error);
-    if (status != WEIR_OK) {
-        weiri_store_fini(own);
-    }
-    return status;
-}
 
 /* --- repair --- */
 
@@ -156,12 +141,16 @@ static enum weir_status repair(struct weiri_store *own, struct weir_repair_count
 
 enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct weir_error *ret_error)
 {
-    struct weiri_store own = {.config = NULL};
     struct weiri_store *store = arg;
+    bool must_exist = true;
     if (care->kind == WEIRI_CARE_BACKUP) {
         return weiri_store_backup(store, care->path, ret_error);
     }
-    enum weir_status status = open_own(store, &own, ret_error);
+    /* A repair makes the indexes anew itself. */
+    struct weiri_store own = {.config = store->config, .has_repaired = true};
+    memcpy(own.path, store->path, sizeof(own.path));
+    enum weir_status status =
+        weiri_store_open(&own, weiri_store_open_writer, &must_exist, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

@@ -21,7 +21,7 @@ static enum weir_status lock(struct weiri_store *store, bool is_source, int *ret
 {
     pid_t holder;
     char text[64];
-    int error = weiri_lock_move_begin(store->lock_path, is_source, ret_lock, &holder);
+    int error = weiri_lock_move_begin(store->lock.path, is_source, ret_lock, &holder);
     return error == 0        ? WEIR_OK
            : error != EAGAIN ? weiri_store_refuse_lock(store, error, ret_error)
                              : weiri_fail(ret_error, WEIR_EBUSY,

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 
 enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_reading *ret_reading,
@@ -49,7 +48,7 @@ void weiri_reader_close(struct weiri_store *store, struct weiri_connection *read
     weiri_mutex_unlock(&store->mutex);
     int lock = -1;
     if (may_tidy) {
-        int error = weiri_lock_file_try(store->lock_path, &lock);
+        int error = weiri_lock_file_try(store->lock.path, &lock);
         bool is_unused = error == 0 ? !weiri_lock_is_shared(lock) : error == ENOENT;
         may_tidy = is_unused && weiri_place_size(store->path, "-wal") == 0;
     }

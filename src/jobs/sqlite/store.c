@@ -16,7 +16,6 @@
 #include "jobs/core/fields.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -58,8 +57,8 @@ enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int er
                ? weiri_fail(
                      ret_error, WEIR_ESCHEMA,
                      "%s is not the lock file of a store: expected none, or one that weir made",
-                     store->lock_path)
-               : weiri_file_fail(ret_error, error, store->lock_path, "");
+                     store->lock.path)
+               : weiri_file_fail(ret_error, error, store->lock.path, "");
 }
 
 enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
@@ -72,8 +71,8 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     if (error == ETIMEDOUT) {
         char text[64];
         return weiri_fail(ret_error, WEIR_ETIMEDOUT,
-                          "%s was held by %s for %lld ms, the time limit", store->lock_path,
-                          weiri_lock_holder_name(weiri_lock_holder_find(store->lock_path), text),
+                          "%s was held by %s for %lld ms, the time limit", store->lock.path,
+                          weiri_lock_holder_name(weiri_lock_holder_find(store->lock.path), text),
                           (long long)(store->config->busy_ns / WEIR_MS(1)));
     }
     return weiri_store_refuse_lock(store, error, ret_error);
@@ -169,7 +168,7 @@ static enum weir_status open_file(struct weiri_store *store, void *arg,
 enum weir_status weiri_store_open_locked(struct weiri_store *store, weiri_open_fn *fn, void *arg,
                                          struct weir_error *ret_error)
 {
-    int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
+    int error = weiri_lock_file_open(&store->lock_file, store->lock.path);
     if (error != 0) {
         return weiri_store_refuse_lock(store, error, ret_error);
     }
@@ -177,7 +176,7 @@ enum weir_status weiri_store_open_locked(struct weiri_store *store, weiri_open_f
     if (status == WEIR_OK) {
         status = fn(store, arg, ret_error);
         if (status != WEIR_OK && store->lock_file.is_made) {
-            (void)unlink(store->lock_path);
+            (void)unlink(store->lock.path);
         }
         weiri_lock_file_unlock(&store->lock_file);
     }
@@ -187,16 +186,17 @@ enum weir_status weiri_store_open_locked(struct weiri_store *store, weiri_open_f
     return status;
 }
 
-enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
+enum weir_status weiri_store_open_writer(struct weiri_store *store, void *arg,
                                          struct weir_error *ret_error)
 {
+    bool must_exist = *(const bool *)arg;
     bool exists = false;
     enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
     int ignored;
     if (status == WEIR_OK && exists) { /* before any file is made beside it */
         status = weiri_schema_peek(store->path, true, &ignored, ret_error);
     }
-    return status == WEIR_OK ? weiri_store_open_locked(store, open_file, &must_exist, ret_error)
+    return status == WEIR_OK ? weiri_store_open_locked(store, open_file, arg, ret_error)
                              : status;
 }
 
@@ -204,7 +204,7 @@ enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_ex
 static enum weir_status check_stamps(const struct weiri_store *store, struct weir_error *ret_error)
 {
     int fd = -1;
-    int error = weiri_lock_file_try(store->lock_path, &fd);
+    int error = weiri_lock_file_try(store->lock.path, &fd);
     if (error != 0 && error != ENOENT) {
         return WEIR_OK;
     }
@@ -216,9 +216,11 @@ static enum weir_status check_stamps(const struct weiri_store *store, struct wei
     return status;
 }
 
-static enum weir_status open_reader(struct weiri_store *store, struct weir_error *ret_error)
+static enum weir_status open_reader(struct weiri_store *store, void *unused,
+                                    struct weir_error *ret_error)
 {
     bool exists = false;
+    (void)unused;
     enum weir_status status = weiri_place_inspect(store->path, true, &exists, ret_error);
     struct weiri_reading reading;
     if (status == WEIR_OK) {
@@ -237,7 +239,7 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
 static _Atomic int open_stores;
 static _Atomic int64_t opener;
 
-enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
+enum weir_status weiri_store_open(struct weiri_store *store, weiri_open_fn *fn, void *arg,
                                   struct weir_error *ret_error)
 {
     store->owner = (int64_t)getpid();
@@ -247,18 +249,11 @@ enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
             "%s: this process was forked while a store was open, and its SQLite takes "
             "the locks of its parent for its own: fork before you open a store, or "
             "exec",
-            path);
+            store->path);
     }
-    const struct weir_allocator *allocator = &store->config->allocator;
     weiri_mutex_init(&store->mutex);
     weiri_cond_init(&store->answered, &store->mutex);
-    store->path = weiri_copy_string(allocator, path);
-    store->lock_path = weiri_copy_string(allocator, weiri_place_beside(path, ".lock").path);
-    if (store->path == NULL || store->lock_path == NULL) {
-        weiri_release_string(allocator, store->path);
-        weiri_release_string(allocator, store->lock_path);
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
+    store->lock = weiri_place_beside(store->path, ".lock");
     weiri_list_init(&store->requests);
     weiri_list_init(&store->kept);
     weiri_worker_space(store->space);
@@ -266,19 +261,19 @@ enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
     const char *time = store->space + strcspn(store->space, " ");
     store->clock = (int64_t)(weiri_checksum(boot, strlen(boot)) ^
                              weiri_checksum(time, strlen(time)) * UINT64_C(3));
-    store->is_read_only = (store->config->flags & WEIR_BROKER_READ_ONLY) != 0;
     opener = store->owner;
     open_stores++;
-    return WEIR_OK;
+    enum weir_status status = fn(store, arg, ret_error);
+    if (status != WEIR_OK) {
+        weiri_store_fini(store);
+    }
+    return status;
 }
 
 void weiri_store_fini(struct weiri_store *store)
 {
-    const struct weir_allocator *allocator = &store->config->allocator;
     weiri_cond_fini(&store->answered);
     weiri_mutex_fini(&store->mutex);
-    weiri_release_string(allocator, store->path);
-    weiri_release_string(allocator, store->lock_path);
     open_stores--;
 }
 
@@ -286,29 +281,23 @@ static enum weir_status open_store(const char *location, struct weiri_broker_con
                                    void **ret_store, struct weir_error *ret_error)
 {
     char given[PATH_MAX];
-    char path[WEIRI_PLACE_SIZE];
-    enum weir_status status = weiri_url_parse(location, given, config, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_place_resolve(given, path, sizeof(path), ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
     struct weiri_store *store = weiri_alloc_zero(&config->allocator, 1, sizeof(*store));
     if (store == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     store->config = config;
-    status = weiri_store_init(store, path, ret_error);
-    if (status != WEIR_OK) {
-        weiri_release(&config->allocator, store, sizeof(*store));
-        return status;
+    enum weir_status status = weiri_url_parse(location, given, config, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_place_resolve(given, store->path, sizeof(store->path), ret_error);
     }
-    bool must_exist = (config->flags & WEIR_BROKER_EXISTING) != 0;
-    status = store->is_read_only ? open_reader(store, ret_error)
-                                 : weiri_store_open_writer(store, must_exist, ret_error);
+    if (status == WEIR_OK) {
+        bool must_exist = (config->flags & WEIR_BROKER_EXISTING) != 0;
+        store->is_read_only = (config->flags & WEIR_BROKER_READ_ONLY) != 0;
+        status =
+            weiri_store_open(store, store->is_read_only ? open_reader : weiri_store_open_writer,
+                             &must_exist, ret_error);
+    }
     if (status != WEIR_OK) {
-        weiri_store_fini(store);
         weiri_release(&config->allocator, store, sizeof(*store));
         return status;
     }

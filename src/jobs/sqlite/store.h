@@ -10,8 +10,8 @@
 #include "base/list.h"
 #include "base/sync.h"
 #include "jobs/core/backend.h"
-#include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/lock_file.h"
+#include "jobs/sqlite/place.h"
 
 /* A message about a write. */
 struct weiri_remark {
@@ -31,8 +31,8 @@ struct weiri_remark {
 struct weiri_store {
     /* Immutable. */
     const struct weiri_broker_config *config;
-    char *path; /* absolute, without symbolic links */
-    char *lock_path;
+    char path[WEIRI_PLACE_SIZE]; /* absolute, without symbolic links */
+    struct weiri_beside lock;    /* the path of its lock file */
     int64_t owner;
     int64_t era;                  /* the least token of a reservation */
     int64_t older;                /* jobs up to this number were there before the era */
@@ -100,22 +100,25 @@ enum {
 /* The channel of a tube with a row, by the number of that. */
 unsigned weiri_store_channel(int64_t tube);
 
-/* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM; WEIR_EFORKED:
- * SQLite knows by inode what locks its process has. A child inherits what it knows, and no lock. */
-WEIR_NODISCARD enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
-                                                 struct weir_error *ret_error);
-void weiri_store_fini(struct weiri_store *store);
-
-/* Opens the lock file, and the rest by fn under the lock. On failure nothing stays open. */
+/* Opens a store by fn; config and path are there, all else is zero. On failure nothing stays open.
+ * WEIR_EFORKED: SQLite knows by inode what locks its process has. A child inherits what it knows,
+ * and no lock. */
 typedef enum weir_status weiri_open_fn(struct weiri_store *store, void *arg,
                                        struct weir_error *ret_error);
+WEIR_NODISCARD enum weir_status weiri_store_open(struct weiri_store *store, weiri_open_fn *fn,
+                                                 void *arg, struct weir_error *ret_error);
+/* Behind the writer, or the reader. */
+void weiri_store_fini(struct weiri_store *store);
+
+/* Opens the lock file, and the rest by fn under the lock. */
 WEIR_NODISCARD enum weir_status weiri_store_open_locked(struct weiri_store *store,
                                                         weiri_open_fn *fn, void *arg,
                                                         struct weir_error *ret_error);
 
-/* Opens the file to write, with its lock file, which is closed behind the writer. */
-WEIR_NODISCARD enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
-                                                        struct weir_error *ret_error);
+/* Opens the file to write, with its lock file, which is closed behind the writer. arg: of a bool,
+ * whether the file must exist. */
+enum weir_status weiri_store_open_writer(struct weiri_store *store, void *arg,
+                                         struct weir_error *ret_error);
 
 /* The error of a failed weiri_lock_file_open(). */
 enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int error,

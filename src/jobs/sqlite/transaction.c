@@ -8,6 +8,7 @@
  * checkpoints. */
 
 #include <poll.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -97,6 +98,12 @@ static enum weir_status prepare(struct weiri_store *store, void *arg, struct wei
     return status;
 }
 
+static enum weir_status open_beside(struct weiri_store *store, void *arg,
+                                    struct weir_error *ret_error)
+{
+    return weiri_store_open_locked(store, prepare, arg, ret_error);
+}
+
 enum weir_status weiri_transaction_open(void *broker_store, void *connection,
                                         void **ret_transaction, struct weir_error *ret_error)
 {
@@ -118,13 +125,8 @@ enum weir_status weiri_transaction_open(void *broker_store, void *connection,
     struct weiri_store *store = &transaction->store;
     store->config = parent->config;
     store->writer.db = connection;
-    status = weiri_store_init(store, parent->path, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_store_open_locked(store, prepare, transaction, ret_error);
-        if (status != WEIR_OK) {
-            weiri_store_fini(store);
-        }
-    }
+    memcpy(store->path, parent->path, sizeof(store->path));
+    status = weiri_store_open(store, open_beside, transaction, ret_error);
     if (status != WEIR_OK) {
         weiri_release(allocator, transaction, sizeof(*transaction));
         return status;
