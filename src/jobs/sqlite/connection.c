@@ -144,7 +144,6 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
     bool is_whole = kind == WEIRI_CONNECTION_WRITER && !has(path, "-wal");
     enum weir_status status = weiri_schema_check_header(db, path, is_whole, &ignored, ret_error);
     if (status == WEIR_OK) {
-        connection->has_made_log = query == NULL && !has(path, "-wal");
         connection->is_for_one_call = query != NULL;
         status = set_up(connection, path, kind, config, ret_error);
         if (status == WEIR_ENOTFOUND && has(path, "-wal") && !has(path, "-shm")) {
@@ -189,7 +188,7 @@ void weiri_connection_finalize(struct weiri_connection *connection)
 void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
 {
     weiri_connection_finalize(connection);
-    if (may_fold) {
+    if (may_fold && connection->db != NULL) {
         (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
         weiri_space_set_chunk(connection->db, 0);
     }

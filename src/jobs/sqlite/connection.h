@@ -16,7 +16,6 @@
 struct weiri_connection {
     sqlite3 *db;
     int code;                                       /* of what failed first; SQLITE_OK: nothing */
-    bool has_made_log;                              /* there was no WAL before */
     bool is_for_one_call;                           /* it is not kept: see connection.c */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
@@ -35,8 +34,8 @@ WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *c
                                                       struct weir_error *ret_error);
 
 /* Closes. may_fold: the last connection of all processes checkpoints the WAL and removes it. Only
- * under the store's lock, and where no other open shares it (weiri_lock_share()): SQLite alone takes
- * itself for the last one where the process of another has lost its locks. */
+ * under the store's lock, and where no other open shares it (weiri_lock_share()): SQLite alone
+ * takes itself for the last one where the process of another has lost its locks. */
 void weiri_connection_close(struct weiri_connection *connection, bool may_fold);
 
 /* Ends its statements. */

@@ -53,8 +53,8 @@ void weiri_lock_file_close(struct weiri_lock_file *file);
 
 /* Takes the lock. Excludes other processes and other opens of this one; of the threads that share
  * file, one at a time may call. The first time makes the open one of the file's users
- * (weiri_lock_share()), until it is closed. limit_ns is a reading of weiri_monotonic_now(). Returns 0,
- * ETIMEDOUT, or what weiri_lock_file_open() may return. */
+ * (weiri_lock_share()), until it is closed. limit_ns is a reading of weiri_monotonic_now(). Returns
+ * 0, ETIMEDOUT, or what weiri_lock_file_open() may return. */
 WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
 void weiri_lock_file_unlock(struct weiri_lock_file *file);
 

@@ -25,9 +25,6 @@ enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_read
         }
         enum weir_status status = weiri_connection_open(
             reader, store->path, WEIRI_CONNECTION_READER, store->config, ret_error);
-        weiri_mutex_lock(&store->mutex);
-        store->has_made_log = store->has_made_log || reader->has_made_log;
-        weiri_mutex_unlock(&store->mutex);
         if (status != WEIR_OK) {
             weiri_reader_close(store, reader);
             return status;
@@ -38,14 +35,12 @@ enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_read
 }
 
 /* To read a store without a log, SQLite makes an empty one, and removes it at the end if it may
- * checkpoint. That is safe while the log is empty, and under the lock it stays empty. If another
- * process has the lock, or the store open, the log stays. If there is no lock file, no writer of
- * weir is there, and SQLite's own locks suffice. */
+ * checkpoint. That is safe while the log is empty, whoever made it, and under the lock it stays
+ * empty. If another process has the lock, or the store open, the log stays. If there is no lock
+ * file, no writer of weir is there, and SQLite's own locks suffice. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader)
 {
-    weiri_mutex_lock(&store->mutex);
-    bool may_tidy = store->is_read_only && store->has_made_log;
-    weiri_mutex_unlock(&store->mutex);
+    bool may_tidy = store->is_read_only && weiri_place_size(store->path, "-wal") == 0;
     int lock = -1;
     if (may_tidy) {
         int error = weiri_lock_file_try(store->lock.path, &lock);

@@ -123,6 +123,7 @@ static enum weir_status begin_boot(struct weiri_store *store, struct weir_error 
 
 static enum weir_status open_connection(struct weiri_store *store, struct weir_error *ret_error)
 {
+    bool has_log = weiri_place_size(store->path, "-wal") >= 0;
     enum weir_status status = weiri_connection_open(
         &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
     if (status == WEIR_OK) {
@@ -132,8 +133,8 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
         status = weiri_write_prepare(store, ret_error);
     }
     if (status != WEIR_OK) {
-        weiri_connection_close(&store->writer, store->writer.has_made_log &&
-                                                   !weiri_lock_is_shared(store->lock_file.fd));
+        bool may_fold = !has_log && !weiri_lock_is_shared(store->lock_file.fd);
+        weiri_connection_close(&store->writer, may_fold);
     }
     return status;
 }
@@ -196,8 +197,7 @@ enum weir_status weiri_store_open_writer(struct weiri_store *store, void *arg,
     if (status == WEIR_OK && exists) { /* before any file is made beside it */
         status = weiri_schema_peek(store->path, true, &ignored, ret_error);
     }
-    return status == WEIR_OK ? weiri_store_open_locked(store, open_file, arg, ret_error)
-                             : status;
+    return status == WEIR_OK ? weiri_store_open_locked(store, open_file, arg, ret_error) : status;
 }
 
 /* A process that has the lock has checked the stamps, and they may change meanwhile. */

@@ -53,7 +53,6 @@ struct weiri_store {
     /* The tubes that may have others are those of channels between these two. */
     unsigned suspects_first WEIRI_GUARDED_BY(mutex);
     unsigned suspects_end WEIRI_GUARDED_BY(mutex);
-    bool has_made_log WEIRI_GUARDED_BY(mutex); /* one of its readers did */
 
     /* Used by the leader alone. */
     struct weiri_connection writer;
