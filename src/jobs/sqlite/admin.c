@@ -8,17 +8,12 @@
 #include "jobs/sqlite/worker.h"
 #include "jobs/sqlite/write.h"
 
-struct entry {
-    int64_t number;
-    enum weir_status status; /* result */
-};
-
 struct change_request {
     const struct weiri_change *change;
-    struct entry *entries; /* of the ids */
-    int64_t asked_ns;      /* when it began to wait for its turn, on the clock of leases */
-    bool is_made;          /* result: it was its turn */
-    size_t kicked;         /* result: without ids */
+    int64_t asked_ns;           /* when it began to wait for its turn, on the clock of leases */
+    bool is_made;               /* result: it was its turn */
+    size_t kicked;              /* result: without ids */
+    enum weir_status *statuses; /* result: of the ids */
 };
 
 /* Whether a job is as the change's caller has listed it. */
@@ -29,32 +24,6 @@ static bool is_listed(struct weiri_store *store, const struct weir_job *job, int
                           WEIRI_VALUES(number, job->identity, job->run_at_ns, job->tube), &ignored);
 }
 
-/* An event for a job that may run. Whose lease ends while the call waits for its turn may wait as
- * well, to renew it. */
-static enum weir_status control(struct weiri_store *store, const struct change_request *request,
-                                struct weiri_tally *tally, struct weiri_job_row *row,
-                                struct weiri_now now, struct weiri_life_known *known)
-{
-    const struct weiri_change *change = request->change;
-    const struct weiri_now asked = {now.wall_ns,
-                                    weiri_time_earlier(request->asked_ns, now.lease_ns)};
-    bool is_kept = row->facts.state == WEIR_JOB_RESERVED && weiri_row_is_kept(store, row);
-    bool has_passed = !is_kept && row->facts.lease_ns <= asked.lease_ns;
-    bool is_gone = row->facts.state == WEIR_JOB_RESERVED && !is_kept &&
-                   weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
-    struct weiri_tube_record record;
-    struct weiri_effects effects;
-    weiri_tube_read(&store->writer, row->tube, &record);
-    enum weiri_write write =
-        change->event == WEIRI_JOB_CANCEL
-            ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone, &record,
-                                  asked, &effects)
-            : weiri_decide_take_back(row, is_gone, change->is_forced || has_passed, &record, asked,
-                                     &effects);
-    weiri_row_write(store, tally, row, write, &effects, now);
-    return effects.is_canceled ? WEIR_ECANCELED : effects.status;
-}
-
 /* Whether it is a cancel, or a kick that takes the job from its worker. */
 static bool is_control(const struct weiri_change *change, const struct weiri_job_row *row)
 {
@@ -63,28 +32,51 @@ static bool is_control(const struct weiri_change *change, const struct weiri_job
             (change->states >> WEIR_JOB_RESERVED & 1) != 0);
 }
 
-/* One that is delayed, and is to run now, is the last that was put so. */
-static enum weir_status kick_one(struct weiri_store *store, uint32_t states, int64_t slot_ns,
-                                 struct weiri_tally *tally, struct weiri_job_row *row,
-                                 struct weiri_now now)
+/* Applies the change to a job; a kick has a slot. Whose lease ends while the call waits for its
+ * turn may wait as well, to renew it. */
+static enum weir_status change_one(struct weiri_store *store, const struct change_request *request,
+                                   struct weiri_tally *tally, struct weiri_job_row *row,
+                                   int64_t slot_ns, struct weiri_now now,
+                                   struct weiri_life_known *known)
 {
+    const struct weiri_change *change = request->change;
+    const struct weiri_job_step step = {
+        .event = change->event, .run_at_ns = change->run_at_ns, .states = change->states};
+    const struct weiri_now asked = {now.wall_ns,
+                                    weiri_time_earlier(request->asked_ns, now.lease_ns)};
+    bool is_running = row->facts.state == WEIR_JOB_RESERVED;
     struct weiri_tube_record record = {.last_ns = 0};
     struct weiri_effects effects;
-    if (row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns) {
-        weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY, WEIRI_VALUES(row->tube, row->priority),
-                       &record.last_ns);
+    enum weiri_write write;
+    if (is_control(change, row)) {
+        bool is_kept = is_running && weiri_row_is_kept(store, row);
+        bool has_passed = !is_kept && row->facts.lease_ns <= asked.lease_ns;
+        bool is_gone = is_running && !is_kept &&
+                       weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
+        weiri_tube_read(&store->writer, row->tube, &record);
+        write = change->event == WEIRI_JOB_CANCEL
+                    ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone,
+                                          &record, asked, &effects)
+                    : weiri_decide_take_back(row, is_gone, change->is_forced || has_passed, &record,
+                                             asked, &effects);
+    } else if (change->event == WEIRI_JOB_KICK) {
+        /* One that is delayed, and is to run now, is the last that was put so. */
+        if (row->facts.state == WEIR_JOB_DELAYED && slot_ns <= now.wall_ns) {
+            weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY,
+                           WEIRI_VALUES(row->tube, row->priority), &record.last_ns);
+        }
+        write = weiri_decide_kick(row, change->states, slot_ns, &record, now, &effects);
+    } else {
+        return weiri_row_change(store, tally, row, &step, now, change->reason);
     }
-    enum weiri_write write = weiri_decide_kick(row, states, slot_ns, &record, now, &effects);
     weiri_row_write(store, tally, row, write, &effects, now);
-    return effects.status;
+    return effects.is_canceled ? WEIR_ECANCELED : effects.status;
 }
 
 static void run_change(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
     const struct weiri_change *change = request->change;
-    const struct weiri_job_step step = {
-        .event = change->event, .run_at_ns = change->run_at_ns, .states = change->states};
     struct weiri_now now;
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};
@@ -96,20 +88,15 @@ static void run_change(struct weiri_store *store, void *arg)
     int64_t tube = change->tube == NULL ? 0 : weiri_tube_add(store, change->tube);
     int64_t slot_ns = change->run_at_ns;
     for (size_t i = 0; i < change->count; i++) {
-        enum weir_status *status = &request->entries[i].status;
         struct weiri_job_row row;
-        *status = WEIR_ENOTFOUND;
-        bool is_there = weiri_row_load(store, request->entries[i].number, &row) &&
-                        (change->listed == NULL || is_listed(store, change->listed[i], row.number));
-        if (is_there && change->tube != NULL) {
-            weiri_row_refile(store, &tally, &target, &row, tube, now, status);
-        } else if (is_there && is_control(change, &row)) {
-            *status = control(store, request, &tally, &row, now, &known);
-        } else if (is_there && change->event == WEIRI_JOB_KICK) {
-            *status = kick_one(store, change->states, slot_ns, &tally, &row, now);
-        } else if (is_there) {
-            weiri_row_change(store, &tally, &row, &step, now, change->reason, status);
-        }
+        int64_t number;
+        bool is_there = weiri_number_parse("job id", change->ids[i], &number, NULL) == WEIR_OK &&
+                        weiri_row_load(store, number, &row) &&
+                        (change->listed == NULL || is_listed(store, change->listed[i], number));
+        request->statuses[i] = !is_there ? WEIR_ENOTFOUND
+                               : change->tube != NULL
+                                   ? weiri_row_refile(store, &tally, &target, &row, tube, now)
+                                   : change_one(store, request, &tally, &row, slot_ns, now, &known);
         slot_ns = weiri_time_add(slot_ns, change->interval_ns);
     }
     weiri_tally_flush(store, &tally);
@@ -119,17 +106,21 @@ static void run_change(struct weiri_store *store, void *arg)
 static void run_kick(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
-    const struct weiri_job_step step = {.event = WEIRI_JOB_KICK};
     struct weiri_now now = weiri_store_times(store);
     struct weiri_tally tally = {0};
-    request->kicked = 0;
     int64_t tube;
-    bool is_more = weiri_tube_find(&store->writer, request->change->tube, &tube);
-    while (is_more && request->kicked < request->change->count) {
-        size_t done = weiri_rows_change(store, &tally, WEIRI_SQL_FIRST_BURIED, tube, 0,
-                                        request->change->count - request->kicked, &step, now, NULL);
-        request->kicked += done;
-        is_more = done > 0;
+    int64_t number;
+    request->kicked = 0;
+    weiri_tube_find(&store->writer, request->change->tube, &tube);
+    while (
+        request->kicked < request->change->count &&
+        weiri_sql_find(&store->writer, WEIRI_SQL_PEEK_BURIED, WEIRI_VALUES(tube, 0, 1), &number)) {
+        struct weiri_job_row row;
+        bool is_kicked = weiri_row_load(store, number, &row) &&
+                         change_one(store, request, &tally, &row, 0, now, NULL) == WEIR_OK;
+        /* A damaged index may have selected it. */
+        weiri_sql_fail(&store->writer, is_kicked ? SQLITE_OK : SQLITE_CORRUPT);
+        request->kicked++;
     }
     weiri_tally_flush(store, &tally);
 }
@@ -149,21 +140,21 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
         }
         return status;
     }
-    struct entry *entries = weiri_alloc_array(allocator, count, sizeof(*entries));
-    if (entries == NULL) {
+    request.statuses = weiri_alloc_array(allocator, count, sizeof(*request.statuses));
+    if (request.statuses == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = weiri_number_parse("job id", change->ids[i], &entries[i].number, ret_error);
+        int64_t number;
+        status = weiri_number_parse("job id", change->ids[i], &number, ret_error);
     }
-    request.entries = entries;
     while (status == WEIR_OK && !request.is_made) {
         status = weiri_commit(store, run_change, &request, ret_error);
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        change->statuses[i] = entries[i].status;
+        change->statuses[i] = request.statuses[i];
     }
-    weiri_release(allocator, entries, count * sizeof(*entries));
+    weiri_release(allocator, request.statuses, count * sizeof(*request.statuses));
     return status;
 }
 

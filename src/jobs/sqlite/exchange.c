@@ -44,15 +44,21 @@ static bool end_leases(struct weiri_store *store, struct weiri_tally *tally, int
                        const struct weiri_tube_record *record, uint32_t attempts_max,
                        struct weiri_now now, int64_t ended_ns)
 {
-    const struct weiri_job_step step = {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max};
-    size_t total = 0;
-    size_t count = 1;
-    while (count > 0 && total < store->promote_max) {
-        count = weiri_rows_change(store, tally, WEIRI_SQL_EXPIRED, tube, ended_ns,
-                                  store->promote_max - total, &step, now, record);
-        total += count;
+    int64_t number;
+    size_t count = 0;
+    while (count < store->promote_max && weiri_sql_find(&store->writer, WEIRI_SQL_EXPIRED,
+                                                        WEIRI_VALUES(tube, ended_ns), &number)) {
+        struct weiri_job_row row = {.number = 0};
+        struct weiri_effects effects;
+        bool is_kept = weiri_row_load(store, number, &row) && weiri_row_is_kept(store, &row);
+        enum weiri_write write =
+            weiri_decide_expire(&row, attempts_max, is_kept, record, now, &effects);
+        /* A damaged index may have selected it. */
+        weiri_sql_fail(&store->writer, write == WEIRI_NOTHING ? SQLITE_CORRUPT : SQLITE_OK);
+        weiri_row_write(store, tally, &row, write, &effects, now);
+        count++;
     }
-    return total >= store->promote_max;
+    return count >= store->promote_max;
 }
 
 static int give_up(void *unused)

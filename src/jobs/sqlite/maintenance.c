@@ -58,10 +58,9 @@ static void bury(struct weiri_store *own, struct weiri_tally *tally, int64_t num
 {
     struct weiri_job_row row;
     const struct weiri_job_step step = {.event = WEIRI_JOB_SET_ASIDE};
-    enum weir_status status;
     if (weiri_row_load(own, number, &row)) {
-        weiri_row_change(own, tally, &row, &step, weiri_store_times(own), weiri_damage_reason,
-                         &status);
+        (void)weiri_row_change(own, tally, &row, &step, weiri_store_times(own),
+                               weiri_damage_reason);
     }
 }
 

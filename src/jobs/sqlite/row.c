@@ -246,29 +246,27 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     }
 }
 
-void weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
-                      struct weiri_job_row *row, const struct weiri_job_step *step,
-                      struct weiri_now now, const char *reason, enum weir_status *ret_status)
+enum weir_status weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
+                                  struct weiri_job_row *row, const struct weiri_job_step *step,
+                                  struct weiri_now now, const char *reason)
 {
     struct weiri_effects effects;
     enum weiri_write write = weiri_decide_change(row, step, reason, now, &effects);
-    *ret_status = effects.status;
     weiri_row_write(store, tally, row, write, &effects, now);
+    return effects.status;
 }
 
-void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
-                      struct weiri_job_row *row, int64_t tube, struct weiri_now now,
-                      enum weir_status *ret_status)
+enum weir_status weiri_row_refile(struct weiri_store *store, struct weiri_tally *from,
+                                  struct weiri_tally *to, struct weiri_job_row *row, int64_t tube,
+                                  struct weiri_now now)
 {
     int64_t old = row->tube;
     int64_t ignored;
     struct weiri_effects effects;
     bool is_taken = weiri_sql_find(&store->writer, WEIRI_SQL_TAKEN_IN_TUBE,
                                    WEIRI_VALUES(row->number, tube, now.wall_ns), &ignored);
-    enum weiri_write write = weiri_decide_refile(row, tube, is_taken, &effects);
-    *ret_status = effects.status;
-    if (write == WEIRI_NOTHING) {
-        return;
+    if (weiri_decide_refile(row, tube, is_taken, &effects) == WEIRI_NOTHING) {
+        return effects.status;
     }
     weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_THROTTLE, WEIRI_VALUES(row->number, tube));
     weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, WEIRI_VALUES(row->number, tube));
@@ -278,12 +276,8 @@ void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struc
     from->has_left = from->has_left || may_run(effects.from);
     to->put--;
     add_up(to, &effects, row);
+    return effects.status;
 }
-
-/* Rows are read before the first is written: a statement must not walk an index that changes. */
-enum {
-    ROWS_MAX = 64
-};
 
 bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *row)
 {
@@ -297,37 +291,6 @@ bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *ro
     }
     weiri_mutex_unlock(&store->mutex);
     return is;
-}
-
-size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                         int64_t tube, int64_t until_ns, size_t limit,
-                         const struct weiri_job_step *step, struct weiri_now now,
-                         const struct weiri_tube_record *record)
-{
-    limit = limit < ROWS_MAX ? limit : ROWS_MAX;
-    struct weiri_job_row rows[ROWS_MAX];
-    struct weiri_connection *writer = &store->writer;
-    size_t count = 0;
-    sqlite3_stmt *statement;
-    bool is =
-        weiri_sql_first(writer, which, WEIRI_VALUES(tube, until_ns, (int64_t)limit), &statement);
-    for (; is && count < ROWS_MAX; is = weiri_sql_next(writer, statement)) {
-        weiri_row_read(writer, statement, &rows[count++]);
-    }
-    weiri_sql_leave(statement);
-    for (size_t i = 0; i < count && writer->code == SQLITE_OK; i++) {
-        struct weiri_job_row *row = &rows[i];
-        struct weiri_effects effects;
-        enum weiri_write write =
-            step->event == WEIRI_JOB_EXPIRE
-                ? weiri_decide_expire(row, step->attempts_max, weiri_row_is_kept(store, row),
-                                      record, now, &effects)
-                : weiri_decide_change(row, step, NULL, now, &effects);
-        /* A damaged index may have selected it. */
-        weiri_sql_fail(writer, write == WEIRI_NOTHING ? SQLITE_CORRUPT : SQLITE_OK);
-        weiri_row_write(store, tally, row, write, &effects, now);
-    }
-    return count;
 }
 
 /* How many waiters of the tube must be woken: one for each ready job, and all for one that may

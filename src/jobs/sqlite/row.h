@@ -72,26 +72,17 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
 /* Whether its reservation is renewed by its holder, in this process. */
 bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *row);
 
-/* Applies an event that is no holder's. reason NULL: as it was. ret_status is that of
+/* Applies an event that is no holder's. reason NULL: as it was. The status is that of
  * weiri_decide_change(). */
-void weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
-                      struct weiri_job_row *row, const struct weiri_job_step *step,
-                      struct weiri_now now, const char *reason, enum weir_status *ret_status);
+enum weir_status weiri_row_change(struct weiri_store *store, struct weiri_tally *tally,
+                                  struct weiri_job_row *row, const struct weiri_job_step *step,
+                                  struct weiri_now now, const char *reason);
 
-/* Moves a row to another tube. from and to are different tallies. ret_status is that of
+/* Moves a row to another tube. from and to are different tallies. The status is that of
  * weiri_decide_refile(). */
-void weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
-                      struct weiri_job_row *row, int64_t tube, struct weiri_now now,
-                      enum weir_status *ret_status);
-
-/* Applies an event to at most limit rows of a statement, which selects them by tube and time.
- * Returns their number, which may be less than there are, and is 0 when there are no more. After
- * the event the statement must no longer select the rows. record: of the tube, at the end of
- * leases. */
-size_t weiri_rows_change(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
-                         int64_t tube, int64_t until_ns, size_t limit,
-                         const struct weiri_job_step *step, struct weiri_now now,
-                         const struct weiri_tube_record *record);
+enum weir_status weiri_row_refile(struct weiri_store *store, struct weiri_tally *from,
+                                  struct weiri_tally *to, struct weiri_job_row *row, int64_t tube,
+                                  struct weiri_now now);
 
 /* The attempts of jobs that failed. A row is written in the transaction that settles the run, or
  * that takes the job back after its lease ended, and is removed with the job. */

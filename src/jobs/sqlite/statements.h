@@ -99,8 +99,8 @@
       "told = iif(?5, told, NULL), body = iif(?5, body, NULL)" WEIRI_WORD_FIELDS(                  \
           WEIRI_SQL_KEPT) " WHERE id = ?1")                                                        \
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
-    X(EXPIRED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND "  \
-               "tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3")                                \
+    X(EXPIRED, "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 "       \
+               "AND lease <= ?2 ORDER BY lease LIMIT 1")                                           \
     /* The next jobs at the time ?4, at most ?3: ready ones, and due ones of the first level that  \
      * has any, but none behind these, since other levels may have due ones before it. They are    \
      * told in the order of `next`, which is the outer loop: bodies are not sorted. */             \
@@ -131,8 +131,6 @@
                   "AND priority = ?2 AND run_at > ?3 AND run_at < ?4 LIMIT 1")                     \
     X(FIRST_LEASE, "SELECT coalesce(min(lease), ~(1 << 63)) FROM jobs INDEXED BY jobs_reserved "   \
                    "WHERE state = 3 AND tube = ?1")                                                \
-    X(FIRST_BURIED, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_buried WHERE state = 4 "   \
-                    "AND tube = ?1 ORDER BY id LIMIT ?3")                                          \
     X(TUBES, WEIRI_SQL_COUNTS WEIRI_SQL_SHOWN_COUNTS "ORDER BY name")                              \
     X(TUBE, WEIRI_SQL_COUNTS "WHERE name = ?2" WEIRI_SQL_SHOWN_COUNTS)                             \
     X(TUBE_NAMES,                                                                                  \
