@@ -36,40 +36,32 @@ void weiri_row_show(struct weir_job *job, const struct weiri_job_row *row, struc
     }
 }
 
-/* Notes what an event made of a row that was in a state. */
-static enum weiri_write note(struct weiri_job_row *row, enum weir_job_state before,
-                             const struct weiri_job_step *step, struct weiri_effects *effects)
+enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_job_step *step,
+                                 struct weiri_now now, struct weiri_effects *effects)
 {
     const struct weiri_job_facts *facts = &row->facts;
+    enum weir_job_state before = facts->state;
+    uint32_t attempts = facts->attempts;
+    bool is_of_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH;
+    effects->status = weiri_job_apply(&row->facts, step, is_of_lease ? now.lease_ns : now.wall_ns);
+    if (effects->status != WEIR_OK) {
+        return WEIRI_NOTHING;
+    }
     bool has_ended = facts->state == WEIRI_JOB_GONE || facts->state >= WEIR_JOB_BURIED;
     effects->from = before;
+    effects->to = facts->state;
     effects->end = facts->state != WEIR_JOB_ENDED     ? (enum weir_run_outcome)0
                    : step->event == WEIRI_JOB_DONE    ? WEIR_RUN_DONE
                    : step->event == WEIRI_JOB_DISCARD ? WEIR_RUN_CANCELED
                                                       : WEIR_RUN_REMOVED;
-    effects->to = facts->state;
     if (step->event != WEIRI_JOB_TOUCH && step->event != WEIRI_JOB_CANCEL) {
         effects->wakes = facts->state == WEIR_JOB_READY;
         effects->wakes_at_ns = facts->state == WEIR_JOB_DELAYED ? facts->run_at_ns : 0;
         effects->lease_ends_ns = facts->state == WEIR_JOB_RESERVED ? facts->lease_ns : 0;
     }
     effects->frees_key = has_ended && row->key.is_there;
-    return facts->state != WEIRI_JOB_GONE ? WEIRI_UPDATE : WEIRI_DELETE;
-}
-
-enum weiri_write weiri_row_apply(struct weiri_job_row *row, const struct weiri_job_step *step,
-                                 struct weiri_now now, struct weiri_effects *effects)
-{
-    enum weir_job_state before = row->facts.state;
-    uint32_t attempts = row->facts.attempts;
-    bool is_of_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
-                       step->event == WEIRI_JOB_EXPIRE;
-    effects->status = weiri_job_apply(&row->facts, step, is_of_lease ? now.lease_ns : now.wall_ns);
-    if (effects->status != WEIR_OK) {
-        return WEIRI_NOTHING;
-    }
     effects->forgets_attempts = step->event == WEIRI_JOB_RENEW && attempts > 0;
-    return note(row, before, step, effects);
+    return facts->state != WEIRI_JOB_GONE ? WEIRI_UPDATE : WEIRI_DELETE;
 }
 
 /* What an end becomes by the verdict on the reservation. Success is success, whatever was asked. To
@@ -96,7 +88,7 @@ static enum weiri_write end_run(struct weiri_job_row *row, struct weiri_job_step
                                 struct weiri_now now, struct weiri_effects *effects)
 {
     const struct weiri_job_key *key = &row->key;
-    bool is_lost = step.event == WEIRI_JOB_EXPIRE || step.event == WEIRI_JOB_TAKE_BACK;
+    bool is_lost = step.event == WEIRI_JOB_LOSE;
     bool is_last = step.event == WEIRI_JOB_DONE || step.event == WEIRI_JOB_BURY ||
                    step.event == WEIRI_JOB_DISCARD ||
                    (is_lost && row->facts.attempts >= step.attempts_max);
@@ -156,8 +148,7 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
 
 /* A run that was lost, as told by reason. An end by that of a boot (lease 0) says nothing of the
  * job, nor does one that a put renewed. */
-static enum weiri_write lose(struct weiri_job_row *row, enum weiri_job_event event,
-                             uint32_t attempts_max, const char *reason,
+static enum weiri_write lose(struct weiri_job_row *row, uint32_t attempts_max, const char *reason,
                              const struct weiri_tube_record *tube, struct weiri_now now,
                              struct weiri_effects *effects)
 {
@@ -167,7 +158,7 @@ static enum weiri_write lose(struct weiri_job_row *row, enum weiri_job_event eve
     uint32_t most = own > 0 && own < attempts_max ? own : attempts_max;
     uint32_t weight = before.lease_ns == 0 ? 0 : most <= WEIRI_FEW_ATTEMPTS ? 2 : 1;
     const struct weiri_job_step step = {
-        .event = judge(&before, event), .token = before.token, .attempts_max = most};
+        .event = judge(&before, WEIRI_JOB_LOSE), .token = before.token, .attempts_max = most};
     enum weiri_write write = end_run(row, step, now, effects);
     bool is_renewed = row->facts.attempts == 0;
     row->facts.lost = is_renewed ? 0 : before.lost + weight;
@@ -195,7 +186,7 @@ enum weiri_write weiri_decide_expire(struct weiri_job_row *row, uint32_t attempt
     if (is_kept) {
         return weiri_row_apply(row, &touch, now, ret_effects);
     }
-    return lose(row, WEIRI_JOB_EXPIRE, attempts_max,
+    return lose(row, attempts_max,
                 "its reservation ended: the worker died, or took longer than the TTR without a "
                 "touch",
                 tube, now, ret_effects);
@@ -230,7 +221,7 @@ enum weiri_write weiri_decide_cancel(struct weiri_job_row *row, enum weir_verdic
         ret_effects->status = WEIR_OK; /* it is, with its reason */
     }
     if (is_running && is_over) {
-        write = lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX, reason, tube, now, ret_effects);
+        write = lose(row, UINT32_MAX, reason, tube, now, ret_effects);
         ret_effects->reason = ret_effects->reason == NULL ? reason : ret_effects->reason;
         ret_effects->is_canceled =
             ret_effects->takes_again ||
@@ -251,7 +242,7 @@ enum weiri_write weiri_decide_take_back(struct weiri_job_row *row, bool is_gone,
     *ret_effects =
         (struct weiri_effects){.is_canceled = row->facts.verdict != 0, .tells_holder = true};
     row->facts.lease_ns = is_gone ? row->facts.lease_ns : 0; /* it says nothing of the job */
-    return lose(row, WEIRI_JOB_TAKE_BACK, UINT32_MAX,
+    return lose(row, UINT32_MAX,
                 is_gone ? "its worker does not live" : "an operator took it from its worker", tube,
                 now, ret_effects);
 }

@@ -38,7 +38,7 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
     }
     weiri_job_promote(&row->facts, now.wall_ns);
     if (!is_sound) {
-        step.event = WEIRI_JOB_DAMAGE;
+        step.event = WEIRI_JOB_SET_ASIDE;
         ret_effects->burial = WEIR_ECORRUPT;
         ret_effects->reason = weiri_damage_reason;
     } else if (is_late(row, policy, late_ns)) {

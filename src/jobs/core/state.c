@@ -121,14 +121,9 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     case WEIRI_JOB_BURY:
     case WEIRI_JOB_DISCARD:
         return apply_holder(job, step, now_ns);
-    case WEIRI_JOB_EXPIRE:
-    case WEIRI_JOB_TAKE_BACK:
-        return move(job,
-                    state == WEIR_JOB_RESERVED &&
-                        (step->event == WEIRI_JOB_TAKE_BACK || job->lease_ns <= now_ns),
+    case WEIRI_JOB_LOSE:
+        return move(job, state == WEIR_JOB_RESERVED,
                     job->attempts >= step->attempts_max ? WEIR_JOB_BURIED : WEIR_JOB_READY, now_ns);
-    case WEIRI_JOB_DAMAGE:
-        return move(job, state == WEIR_JOB_READY, WEIR_JOB_BURIED, now_ns);
     case WEIRI_JOB_KICK:
         return kick(job, step, now_ns);
     case WEIRI_JOB_CANCEL:

@@ -15,16 +15,15 @@
  *                     due                    reserve
  *        delayed ------------> ready ----------------------> reserved --- done ---> ended
  *           ^                  ^  ^                           |  |  |
- *           |                  |  +--- return, expire --------+  |  |
+ *           |                  |  +--- return, lose ----------+  |  |
  *           +---- release -----+---------------------------------+  |
  *                              |                                    |
- *                              +---- kick ---- buried <-------------+ bury, expire
+ *                              +---- kick ---- buried <-------------+ bury, lose
  *
- * renew: delayed, ready, reserved -> delayed or ready.
- * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried ->
- * ended; ended -> gone. moved away: delayed, ready -> gone. damage: ready -> buried. set aside:
- * delayed, ready -> buried. touch: reserved, for longer. take back: as expire, before the lease
- * ends. cancel: reserved, with a verdict for its end. discard: reserved -> ended.
+ * renew: delayed, ready, reserved -> delayed or ready. reschedule: delayed, ready -> the same or
+ * the other. remove: delayed, ready, buried -> ended; ended -> gone. moved away: delayed, ready ->
+ * gone. set aside: delayed, ready -> buried. touch: reserved, for longer. cancel: reserved, with a
+ * verdict for its end. discard: reserved -> ended.
  */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
@@ -62,13 +61,11 @@ enum weiri_job_event {
     WEIRI_JOB_RENEW,   /* succeeded and runs again at run_at_ns, as if it were a new job; by any
                           thread: a job that waits becomes as new */
     /* By any thread: */
-    WEIRI_JOB_EXPIRE,     /* the reservation ended; buried after attempts_max attempts */
-    WEIRI_JOB_TAKE_BACK,  /* the same before its end: its worker is gone, or an operator says so */
+    WEIRI_JOB_LOSE,       /* the reservation is over; buried after attempts_max attempts */
     WEIRI_JOB_CANCEL,     /* an operator ends it by a verdict, or asks who has it to end */
-    WEIRI_JOB_DAMAGE,     /* its body has changed since the put */
     WEIRI_JOB_KICK,       /* run from run_at_ns on, but not later than it would */
     WEIRI_JOB_REMOVE,     /* delete */
-    WEIRI_JOB_SET_ASIDE,  /* an operator buries it */
+    WEIRI_JOB_SET_ASIDE,  /* buried without a run */
     WEIRI_JOB_RESCHEDULE, /* to run at run_at_ns */
     WEIRI_JOB_MOVED_AWAY  /* another broker has it */
 };
@@ -76,7 +73,7 @@ enum weiri_job_event {
 /* An event, with what some of them need. */
 struct weiri_job_step {
     enum weiri_job_event event;
-    uint32_t attempts_max;     /* reserve: of who makes it; expire, take back */
+    uint32_t attempts_max;     /* reserve: of who makes it; lose */
     enum weir_verdict verdict; /* cancel */
     uint64_t token;            /* by the holder: the reservation's; reserve: the least one */
     int64_t run_at_ns;         /* release, return, renew, reschedule, kick: when it becomes ready */

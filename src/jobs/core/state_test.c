@@ -68,10 +68,7 @@ static const struct row {
     {WEIRI_JOB_RETURN, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST, LOST}},
     {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST, LOST}},
     {WEIRI_JOB_DISCARD, NOW, {LOST, LOST, LOST, TO(ENDED), LOST, LOST}},
-    {WEIRI_JOB_TAKE_BACK, NOW, {NO, NO, NO, TO(READY), NO, NO}},
-    {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO, NO}},
-    {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO, NO}},
-    {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO, NO}},
+    {WEIRI_JOB_LOSE, NOW, {NO, NO, NO, TO(READY), NO, NO}},
     {WEIRI_JOB_KICK, NOW, {NO, NO, NO, NO, TO(DELAYED), NO}},
     {WEIRI_JOB_KICK, NOW + 10, {NO, NO, NO, NO, TO(READY), NO}},
     {WEIRI_JOB_REMOVE, NOW, {NO, TO(ENDED), TO(ENDED), NO, TO(ENDED), TO(GONE)}},
@@ -148,8 +145,7 @@ TEST(cancel, "a verdict is left on a job that runs, and on no other; the last on
 TEST(verdict_of_its_fence, "a verdict ends with the reservation that it was given to")
 {
     static const enum weiri_job_event ends[] = {WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN,
-                                                WEIRI_JOB_RENEW, WEIRI_JOB_EXPIRE,
-                                                WEIRI_JOB_TAKE_BACK};
+                                                WEIRI_JOB_RENEW, WEIRI_JOB_LOSE};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         struct weiri_job_facts job = job_in(RESERVED);
         struct weiri_job_step step = {.event = WEIRI_JOB_CANCEL, .verdict = WEIR_VERDICT_REMOVE};
@@ -260,7 +256,7 @@ TEST(late_holder, "a holder has the job after its lease until it is reserved aga
 
 TEST(expiry, "a reservation that ends buries the job after its last attempt")
 {
-    struct weiri_job_step step = {.event = WEIRI_JOB_EXPIRE};
+    struct weiri_job_step step = {.event = WEIRI_JOB_LOSE};
     for (uint32_t max = ATTEMPTS - 1; max <= ATTEMPTS + 1; max++) {
         struct weiri_job_facts job = job_in(RESERVED);
         step.attempts_max = max;

@@ -60,19 +60,21 @@ static enum weiri_write settle(struct weiri_job_row *row, enum weiri_job_event e
     return weiri_decide_settle(row, &settlement, &plain, now, effects);
 }
 
+/* A run that is lost before the end of its lease. */
+#define TAKE_BACK ((enum weiri_job_event)(WEIRI_JOB_MOVED_AWAY + 1))
+
 /* Ends the run: by what its holder says, at the end of its lease, or before. */
 static enum weiri_write end(struct weiri_job_row *row, enum weiri_job_event event,
                             struct weiri_effects *effects)
 {
-    return event == WEIRI_JOB_EXPIRE
+    return event == WEIRI_JOB_LOSE
                ? weiri_decide_expire(row, UINT32_MAX, false, &plain, now, effects)
-           : event == WEIRI_JOB_TAKE_BACK
-               ? weiri_decide_take_back(row, true, false, &plain, now, effects)
-               : settle(row, event, effects);
+           : event == TAKE_BACK ? weiri_decide_take_back(row, true, false, &plain, now, effects)
+                                : settle(row, event, effects);
 }
 
 static const enum weiri_job_event ends[] = {WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN, WEIRI_JOB_BURY,
-                                            WEIRI_JOB_EXPIRE, WEIRI_JOB_TAKE_BACK};
+                                            WEIRI_JOB_LOSE, TAKE_BACK};
 enum {
     ENDS = sizeof(ends) / sizeof(ends[0])
 };
@@ -81,7 +83,7 @@ enum {
 static enum weir_job_state state_after(enum weiri_job_event event, enum weir_verdict verdict,
                                        bool is_last)
 {
-    bool is_lost = event == WEIRI_JOB_EXPIRE || event == WEIRI_JOB_TAKE_BACK;
+    bool is_lost = event == WEIRI_JOB_LOSE || event == TAKE_BACK;
     switch (verdict) {
     case BURY:
         return WEIR_JOB_BURIED;
@@ -174,14 +176,14 @@ TEST(told,
         }
         struct weiri_effects effects;
         struct weiri_job_row row = running((enum weir_verdict)v, false, false);
-        (void)end(&row, WEIRI_JOB_EXPIRE, &effects);
+        (void)end(&row, WEIRI_JOB_LOSE, &effects);
         CHECK(effects.expired && effects.burial == WEIR_OK);
         CHECK_INT(effects.kept.outcome, ==, v != RETRY ? WEIR_RUN_CANCELED : WEIR_RUN_LOST);
         CHECK((effects.reason == NULL) == (v != RETRY));
     }
     struct weiri_effects effects;
     struct weiri_job_row row = running(RETRY, false, true);
-    (void)end(&row, WEIRI_JOB_EXPIRE, &effects); /* its last run was lost, which nobody asked for */
+    (void)end(&row, WEIRI_JOB_LOSE, &effects); /* its last run was lost, which nobody asked for */
     CHECK_STATUS(effects.burial, WEIR_ELEASELOST);
 }
 
@@ -309,7 +311,7 @@ TEST(passed_lease_at_once, "a reservation without a worker ends with the cancel,
                 struct weiri_job_row row = running(v == RETRY ? NONE : BURY, kind == 2, kind == 1);
                 enum weir_job_state state =
                     kind == 2 ? WEIR_JOB_DELAYED
-                              : state_after(WEIRI_JOB_TAKE_BACK, (enum weir_verdict)v, kind == 1);
+                              : state_after(TAKE_BACK, (enum weir_verdict)v, kind == 1);
                 (void)cancel(&row, (enum weir_verdict)v, false, is_gone,
                              is_gone ? LEASE - 1 : LEASE, &effects);
                 CHECK_INT(row.facts.state, ==, state);
@@ -358,8 +360,7 @@ TEST(taken_back, "a job is taken back from a worker that does not live, or by fo
         row = running((enum weir_verdict)v, false, false);
         (void)weiri_decide_take_back(&row, true, false, &plain, now, &effects);
         CHECK(effects.is_canceled && effects.tells_holder);
-        CHECK_INT(row.facts.state, ==,
-                  state_after(WEIRI_JOB_TAKE_BACK, (enum weir_verdict)v, false));
+        CHECK_INT(row.facts.state, ==, state_after(TAKE_BACK, (enum weir_verdict)v, false));
     }
     row.facts.state = WEIR_JOB_READY;
     CHECK_INT(weiri_decide_take_back(&row, true, true, &plain, now, &effects), ==, WEIRI_NOTHING);
@@ -382,7 +383,7 @@ static uint32_t lost_after(uint32_t before, enum weiri_job_event event, uint32_t
 
 TEST(weight, "a lost run weighs 1, or 2 where few attempts are allowed; the end of a boot nothing")
 {
-    static const enum weiri_job_event losses[] = {WEIRI_JOB_EXPIRE, WEIRI_JOB_TAKE_BACK};
+    static const enum weiri_job_event losses[] = {WEIRI_JOB_LOSE, TAKE_BACK};
     for (int i = 0; i < 2; i++) {
         CHECK_INT(lost_after(0, losses[i], WEIRI_FEW_ATTEMPTS + 1, LEASE, false), ==, 1);
         CHECK_INT(lost_after(1, losses[i], WEIRI_FEW_ATTEMPTS + 1, LEASE, false), ==, 2);

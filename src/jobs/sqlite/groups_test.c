@@ -145,7 +145,7 @@ static bool wakes(weir_broker *broker, struct weiri_list *list, enum weiri_job_e
 {
     struct weiri_exchange exchange = {.tube = "t", .wanted = 1, .attempts_max = 1};
     struct weiri_mark mark = jobs_mark(broker, "t");
-    if (event == WEIRI_JOB_EXPIRE) {
+    if (event == WEIRI_JOB_LOSE) {
         jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
         CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
         CHECK_INT(exchange.reserved_count, ==, 0);
@@ -157,7 +157,7 @@ static bool wakes(weir_broker *broker, struct weiri_list *list, enum weiri_job_e
 
 TEST(wakes, "the end of a run of a group wakes waiters where its tube has a limit, and only there")
 {
-    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE, WEIRI_JOB_BURY, WEIRI_JOB_EXPIRE};
+    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE, WEIRI_JOB_BURY, WEIRI_JOB_LOSE};
     char groups[64];
     for (size_t i = 0; i < 6; i++) {
         struct weiri_list list;
@@ -224,7 +224,7 @@ TEST(kept, "a group is kept by looks, moves, and puts that replace a job or leav
 /* Ends the run of job 1. */
 static void end_run(weir_broker *broker, struct weiri_list *list, enum weiri_job_event event)
 {
-    if (event == WEIRI_JOB_EXPIRE) {
+    if (event == WEIRI_JOB_LOSE) {
         char groups[64];
         jobs_free(broker, list);
         jobs_wall_step(&clocks.wall, WEIR_SECONDS(61));
@@ -237,8 +237,8 @@ static void end_run(weir_broker *broker, struct weiri_list *list, enum weiri_job
 
 TEST(put_during, "a put during a run gives its group to the next run; the run counts in its own")
 {
-    static const enum weiri_job_event events[] = {
-        WEIRI_JOB_DONE, WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN, WEIRI_JOB_BURY, WEIRI_JOB_EXPIRE};
+    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE, WEIRI_JOB_RELEASE,
+                                                  WEIRI_JOB_RETURN, WEIRI_JOB_BURY, WEIRI_JOB_LOSE};
     static char b[] = "b";
     char groups[64];
     for (size_t i = 0; i < 2 * sizeof(events) / sizeof(events[0]); i++) {

@@ -222,13 +222,13 @@ TEST(never_early, "a body that was put during a run that fails or is lost waits 
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
     static const enum weiri_job_event ends[] = {WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN,
-                                                WEIRI_JOB_EXPIRE};
+                                                WEIRI_JOB_LOSE};
     for (size_t i = 0; i < 3; i++) {
         (void)put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
         struct weiri_reservation *job = jobs_reserve_one(broker, "t");
         (void)put(broker, WEIR_DUPLICATE_DEBOUNCE, "second", HOUR);
         struct weiri_list list;
-        if (ends[i] == WEIRI_JOB_EXPIRE) {
+        if (ends[i] == WEIRI_JOB_LOSE) {
             pass(WEIR_SECONDS(60));
         } else {
             CHECK_STATUS(jobs_settle(broker, job, ends[i], 0, NULL), WEIR_OK);
@@ -366,7 +366,7 @@ static void end_job(weir_broker *broker, int64_t number, enum weiri_job_event ev
         return;
     }
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
-    if (event == WEIRI_JOB_EXPIRE) {
+    if (event == WEIRI_JOB_LOSE) {
         struct weiri_list list;
         pass(WEIR_SECONDS(60));
         CHECK_INT(jobs_reserve(broker, "t", 1, 1, &list).reserved_count, ==, 0);
@@ -380,7 +380,7 @@ TEST(released,
      "a key is free once its job is done, removed, moved or buried, by whatever; a kick has none")
 {
     static const enum weiri_job_event events[] = {WEIRI_JOB_DONE,      WEIRI_JOB_REMOVE,
-                                                  WEIRI_JOB_BURY,      WEIRI_JOB_EXPIRE,
+                                                  WEIRI_JOB_BURY,      WEIRI_JOB_LOSE,
                                                   WEIRI_JOB_SET_ASIDE, WEIRI_JOB_MOVED_AWAY};
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
     int64_t last = 0;
