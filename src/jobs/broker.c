@@ -341,18 +341,18 @@ enum weir_status weir_broker_find_tubes(weir_broker *broker, const char *tube, w
     return tell_tubes(broker, tube, false, fn, arg, ret_error);
 }
 
-/* The checks of the calls that tell of jobs, then the call. */
-static enum weir_status list(weir_broker *broker, const struct weiri_listing *listing,
+/* The checks of the calls that tell of jobs, then the call. is_peek: of the first ones. */
+static enum weir_status list(weir_broker *broker, const struct weiri_listing *listing, bool is_peek,
                              struct weir_error *ret_error)
 {
     const struct weir_job_filter *filter = &listing->filter;
-    uint32_t needs = listing->id != NULL                  ? 0
-                     : !listing->is_peek                  ? WEIRI_CAN(LIST)
+    uint32_t needs = filter->id != NULL                   ? 0
+                     : !is_peek                           ? WEIRI_CAN(LIST)
                      : filter->state == WEIR_JOB_RESERVED ? WEIRI_CAN(RESERVED)
                                                           : 0;
     enum weir_status status =
         weiri_broker_enter_for(broker, needs, "fn", listing->fn != NULL, ret_error);
-    if (status == WEIR_OK && (filter->tube != NULL || listing->is_peek)) {
+    if (status == WEIR_OK && (filter->tube != NULL || is_peek)) {
         status = weiri_name_check("tube", filter->tube, ret_error);
     }
     if (status == WEIR_OK) {
@@ -362,27 +362,26 @@ static enum weir_status list(weir_broker *broker, const struct weiri_listing *li
         status = weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and text_size is %zu",
                             filter->text_size);
     }
-    return status == WEIR_OK ? broker->ops->list(broker->store, listing, ret_error) : status;
+    return status == WEIR_OK && (!is_peek || filter->first > 0)
+               ? broker->ops->list(broker->store, listing, ret_error)
+               : status;
 }
 
 enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum weir_job_state state,
                                   size_t limit, weir_job_fn *fn, void *arg,
                                   struct weir_error *ret_error)
 {
-    const struct weiri_listing first = {.filter = {.tube = tube, .state = state},
-                                        .is_peek = true,
-                                        .limit = limit,
-                                        .fn = fn,
-                                        .arg = arg};
-    return list(broker, &first, ret_error);
+    const struct weiri_listing first = {
+        .filter = {.tube = tube, .state = state, .first = limit}, .fn = fn, .arg = arg};
+    return list(broker, &first, true, ret_error);
 }
 
 enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
                                      void *arg, struct weir_error *ret_error)
 {
-    const struct weiri_listing one = {.id = id, .fn = fn, .arg = arg};
+    const struct weiri_listing one = {.filter = {.id = id}, .fn = fn, .arg = arg};
     enum weir_status status = weiri_broker_enter_for(broker, 0, "id", id != NULL, ret_error);
-    return status == WEIR_OK ? list(broker, &one, ret_error) : status;
+    return status == WEIR_OK ? list(broker, &one, false, ret_error) : status;
 }
 
 enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_filter *filter,
@@ -390,9 +389,7 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
 {
     struct weiri_listing all = {.fn = fn, .arg = arg};
     all.filter = filter != NULL ? *filter : all.filter;
-    all.id = all.filter.id;
-    all.filter.state = all.id != NULL ? (enum weir_job_state)0 : all.filter.state;
-    all.limit = all.filter.first;
-    all.is_peek = all.limit > 0;
-    return list(broker, &all, ret_error);
+    bool is_one = all.filter.id != NULL;
+    all.filter.state = is_one ? (enum weir_job_state)0 : all.filter.state;
+    return list(broker, &all, !is_one && all.filter.first > 0, ret_error);
 }

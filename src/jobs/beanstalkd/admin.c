@@ -188,7 +188,7 @@ static enum weir_status peek(struct weiri_cluster *cluster, const struct weiri_l
                  {WEIR_JOB_DELAYED, WEIRI_PEEK_DELAYED},
                  {WEIR_JOB_BURIED, WEIRI_PEEK_BURIED}};
     enum weir_job_state state = listing->filter.state;
-    size_t left = listing->limit;
+    size_t left = listing->filter.first;
     struct weiri_queries queries;
     enum weir_status status = weiri_queries_init(&queries, cluster, WEIRI_ALL_NODES, ret_error);
     if (status != WEIR_OK) {
@@ -212,7 +212,7 @@ static enum weir_status peek(struct weiri_cluster *cluster, const struct weiri_l
 enum weir_status weiri_cluster_list(void *store, const struct weiri_listing *listing,
                                     struct weir_error *ret_error)
 {
-    const char *id = listing->id;
+    const char *id = listing->filter.id;
     struct weiri_copies copies = {.cluster = store};
     if (id == NULL) {
         return peek(store, listing, ret_error);

@@ -136,12 +136,10 @@ struct weiri_edit {
 
 /* Which jobs are told, and to whom. */
 struct weiri_listing {
-    /* With LIST. The job that fn is told is that of a struct weiri_reservation, which fn may take
-     * out of its list. WEIRI_JOB_WAITING is a state, too. */
+    /* With an id: WEIR_ENOTFOUND where that is not there. With first: in the order in which they
+     * run. Else with LIST: the job that fn is told is that of a struct weiri_reservation, which fn
+     * may take out of its list, and WEIRI_JOB_WAITING is a state, too. */
     struct weir_job_filter filter;
-    const char *id; /* not NULL: the job of this id alone, or WEIR_ENOTFOUND */
-    bool is_peek;   /* the first of the filter's tube and state, in the order in which they run */
-    size_t limit;   /* of a peek: at most so many */
     weir_job_fn *fn;
     void *arg;
 };

@@ -146,7 +146,7 @@ static void list_first(struct weiri_reading *reading, void *arg)
 {
     struct peek *peek = arg;
     enum weir_job_state state = peek->listing->filter.state;
-    size_t limit = peek->listing->limit;
+    size_t limit = peek->listing->filter.first;
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
                                                 WEIR_JOB_BURIED, WEIR_JOB_ENDED};
     int64_t tube;
@@ -176,13 +176,14 @@ enum weir_status weiri_store_list(void *store, const struct weiri_listing *listi
                                   struct weir_error *ret_error)
 {
     struct peek peek = {.listing = listing, .numbers = {.item_size = sizeof(int64_t)}};
-    if (listing->id == NULL) {
-        return listing->is_peek ? tell_first(store, &peek, ret_error)
-                                : weiri_store_scan(store, listing, ret_error);
+    const char *id = listing->filter.id;
+    if (id == NULL) {
+        return listing->filter.first > 0 ? tell_first(store, &peek, ret_error)
+                                         : weiri_store_scan(store, listing, ret_error);
     }
-    enum weir_status status = weiri_number_parse("job id", listing->id, &peek.number, ret_error);
+    enum weir_status status = weiri_number_parse("job id", id, &peek.number, ret_error);
     status = status == WEIR_OK ? tell_one(store, &peek, ret_error) : status;
     return status == WEIR_OK && !peek.is_told
-               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", listing->id)
+               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", id)
                : status;
 }
