@@ -36,8 +36,7 @@ static bool is_control(const struct weiri_change *change, const struct weiri_job
  * turn may wait as well, to renew it. */
 static enum weir_status change_one(struct weiri_store *store, const struct change_request *request,
                                    struct weiri_tally *tally, struct weiri_job_row *row,
-                                   int64_t slot_ns, struct weiri_now now,
-                                   struct weiri_life_known *known)
+                                   int64_t slot_ns, struct weiri_now now)
 {
     const struct weiri_change *change = request->change;
     const struct weiri_job_step step = {
@@ -52,7 +51,7 @@ static enum weir_status change_one(struct weiri_store *store, const struct chang
         bool is_kept = is_running && weiri_row_is_kept(store, row);
         bool has_passed = !is_kept && row->facts.lease_ns <= asked.lease_ns;
         bool is_gone = is_running && !is_kept &&
-                       weiri_worker_life(store, &store->writer, row, known) == WEIRI_LIVES_NOT;
+                       weiri_worker_life(store, &store->writer, row) == WEIRI_LIVES_NOT;
         weiri_tube_read(&store->writer, row->tube, &record);
         write = change->event == WEIRI_JOB_CANCEL
                     ? weiri_decide_cancel(row, change->verdict, change->reason, is_kept, is_gone,
@@ -80,7 +79,6 @@ static void run_change(struct weiri_store *store, void *arg)
     struct weiri_now now;
     struct weiri_tally tally = {0};
     struct weiri_tally target = {0};
-    struct weiri_life_known known = {0};
     request->is_made = weiri_clock_follow(store, false, &now);
     if (!request->is_made) {
         return;
@@ -96,7 +94,7 @@ static void run_change(struct weiri_store *store, void *arg)
         request->statuses[i] = !is_there ? WEIR_ENOTFOUND
                                : change->tube != NULL
                                    ? weiri_row_refile(store, &tally, &target, &row, tube, now)
-                                   : change_one(store, request, &tally, &row, slot_ns, now, &known);
+                                   : change_one(store, request, &tally, &row, slot_ns, now);
         slot_ns = weiri_time_add(slot_ns, change->interval_ns);
     }
     weiri_tally_flush(store, &tally);
@@ -117,7 +115,7 @@ static void run_kick(struct weiri_store *store, void *arg)
         weiri_sql_find(&store->writer, WEIRI_SQL_PEEK_BURIED, WEIRI_VALUES(tube, 0, 1), &number)) {
         struct weiri_job_row row;
         bool is_kicked = weiri_row_load(store, number, &row) &&
-                         change_one(store, request, &tally, &row, 0, now, NULL) == WEIR_OK;
+                         change_one(store, request, &tally, &row, 0, now) == WEIR_OK;
         /* A damaged index may have selected it. */
         weiri_sql_fail(&store->writer, is_kicked ? SQLITE_OK : SQLITE_CORRUPT);
         request->kicked++;

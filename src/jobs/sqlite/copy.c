@@ -72,7 +72,7 @@ struct weiri_reservation *weiri_copy_job(struct weiri_reading *reading, int64_t 
     job.last_outcome =
         (enum weir_run_outcome)sqlite3_column_int64(statement, WEIRI_COLUMN_last_outcome);
     if (job.state == WEIR_JOB_RESERVED) {
-        job.owner_life = weiri_worker_life(reading->store, reader, &row, &reading->known);
+        job.owner_life = weiri_worker_life(reading->store, reader, &row);
     }
     if (filter->state == 0 || filter->state == job.state ||
         (filter->state == WEIRI_JOB_WAITING && job.state <= WEIR_JOB_READY)) {

@@ -18,7 +18,6 @@ struct weiri_reading {
     struct weiri_connection *reader;
     int64_t now_ns; /* when the transaction began */
     bool is_good;   /* the connection may be kept */
-    struct weiri_life_known known;
 };
 
 /* Has the idle connection, or a new one. It is kept for the next call, unless one is kept already,

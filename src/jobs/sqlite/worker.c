@@ -109,21 +109,17 @@ static enum weiri_life read_life(sqlite3_stmt *statement)
 
 enum weiri_life weiri_worker_life(const struct weiri_store *store,
                                   struct weiri_connection *connection,
-                                  const struct weiri_job_row *row, struct weiri_life_known *known)
+                                  const struct weiri_job_row *row)
 {
     sqlite3_stmt *statement;
     if (row->facts.lease_ns == 0) {
         return WEIRI_LIVES_NOT;
     }
-    if (row->worker != known->worker) {
-        bool is =
-            weiri_sql_first(connection, WEIRI_SQL_WORKER,
-                            WEIRI_VALUES(row->worker, weiri_text(store->config->clocks.boot_name),
-                                         weiri_text(store->space)),
-                            &statement);
-        known->worker = row->worker;
-        known->life = is ? read_life(statement) : WEIRI_LIFE_UNKNOWN;
-        weiri_sql_leave(statement);
-    }
-    return known->life;
+    bool is = weiri_sql_first(connection, WEIRI_SQL_WORKER,
+                              WEIRI_VALUES(row->worker, weiri_text(store->config->clocks.boot_name),
+                                           weiri_text(store->space)),
+                              &statement);
+    enum weiri_life life = is ? read_life(statement) : WEIRI_LIFE_UNKNOWN;
+    weiri_sql_leave(statement);
+    return life;
 }

@@ -42,16 +42,10 @@ void weiri_worker_space(char space[WEIRI_SPACE_SIZE]);
  * is full: reserving must need no space. */
 int64_t weiri_worker_enter(struct weiri_store *store);
 
-/* The answer that a call had last. Starts all zero. */
-struct weiri_life_known {
-    int64_t worker;
-    enum weiri_life life;
-};
-
 /* Whether the worker of a reserved row lives, or its guard. A lease of 0 is of an earlier boot, or
  * of what a backup was made of. */
 enum weiri_life weiri_worker_life(const struct weiri_store *store,
                                   struct weiri_connection *connection,
-                                  const struct weiri_job_row *row, struct weiri_life_known *known);
+                                  const struct weiri_job_row *row);
 
 #endif
