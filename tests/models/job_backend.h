@@ -286,10 +286,7 @@ static inline int64_t stored_last(const struct backend *backend, int64_t tube, i
 /* What the tube's indexes have. */
 static inline struct weiri_firsts stored_firsts(const struct backend *backend, int tube)
 {
-    const int64_t *counts = backend->tubes[tube].counts;
     struct weiri_firsts firsts = {
-        .finds_jobs =
-            counts[WEIR_JOB_DELAYED] + counts[WEIR_JOB_READY] + counts[WEIR_JOB_RESERVED] != 0,
         .delayed_ns = WEIR_FOREVER,
         .lease_ns = WEIR_FOREVER,
         .firing_ns = WEIR_FOREVER,

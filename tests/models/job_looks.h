@@ -134,11 +134,9 @@ static struct ref_job *next_job(int tube, int process, uint32_t attempts_max, bo
 static void sleep_until_next(int tube, int64_t left_ns)
 {
     struct weiri_firsts firsts = stored_firsts(&world.backend, tube);
-    int64_t in_ns = 0;
-    bool is_empty = false;
     firsts.firing_ns = first_firing(tube);
     firsts.suspect_in_ns = left_ns;
-    weiri_next_look(&firsts, record_of(tube), world.backend.now, &in_ns, &is_empty);
+    int64_t in_ns = weiri_next_look(&firsts, record_of(tube), world.backend.now);
     int64_t next = weiri_time_earlier(first_firing(tube), ref_next(&world.reference, tube, true));
     if (left_ns > 0) {
         next = weiri_time_earlier(next, world.reference.wall + left_ns);
@@ -148,7 +146,9 @@ static void sleep_until_next(int tube, int64_t left_ns)
     int64_t live = ref_count(&world.reference, tube, WEIR_JOB_DELAYED) +
                    ref_count(&world.reference, tube, WEIR_JOB_READY) +
                    ref_count(&world.reference, tube, WEIR_JOB_RESERVED);
-    CHECK_INT(is_empty, ==, live == 0);
+    const int64_t *counts = world.backend.tubes[tube].counts;
+    CHECK_INT(counts[WEIR_JOB_DELAYED] + counts[WEIR_JOB_READY] + counts[WEIR_JOB_RESERVED], ==,
+              live);
     world.backend.tubes[tube].told_ns = next;
     world.seen[SLEPT]++;
 }

@@ -251,15 +251,14 @@ struct weiri_firsts {
     int64_t delayed_ns;
     int64_t lease_ns;
     int64_t firing_ns;
-    bool finds_jobs;       /* one is delayed, ready or reserved */
     int64_t suspect_in_ns; /* a suspect is left, and may begin then; 0: none is left */
 };
 
-/* In how long to look next (WEIR_FOREVER: nothing is known to come), and whether the
- * tube is empty. Leases count in their own time. Ready ones may be left: where a suspect waits, for
- * a minute at most, since who has the others may not tell of their end. */
-void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_record *tube,
-                     struct weiri_now now, int64_t *ret_next_in_ns, bool *ret_is_empty);
+/* In how long to look next (WEIR_FOREVER: nothing is known to come). Leases count in their own
+ * time. Ready ones may be left: where a suspect waits, for a minute at most, since who has the
+ * others may not tell of their end. */
+int64_t weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_record *tube,
+                        struct weiri_now now);
 
 /* Whether the end of a job also deletes rows of others of its tube that have ended: that of one in
  * 128. Jobs that are put into tubes in turn have numbers of one remainder in each, so that the

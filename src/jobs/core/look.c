@@ -83,8 +83,8 @@ static int64_t time_until(int64_t time_ns, int64_t now_ns)
     return time_ns == WEIR_FOREVER ? time_ns : weiri_time_since(now_ns, time_ns);
 }
 
-void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_record *tube,
-                     struct weiri_now now, int64_t *ret_next_in_ns, bool *ret_is_empty)
+int64_t weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_record *tube,
+                        struct weiri_now now)
 {
     bool is_paused = tube->paused_until_ns > now.wall_ns;
     int64_t lease_in_ns = time_until(firsts->lease_ns, now.lease_ns);
@@ -92,8 +92,7 @@ void weiri_next_look(const struct weiri_firsts *firsts, const struct weiri_tube_
     lease_in_ns = weiri_time_earlier(lease_in_ns > 0 ? lease_in_ns : TURN_NS, turn_in_ns);
     int64_t first_ns = weiri_time_earlier(firsts->delayed_ns, firsts->firing_ns);
     first_ns = is_paused ? weiri_time_earlier(first_ns, tube->paused_until_ns) : first_ns;
-    *ret_next_in_ns = weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);
-    *ret_is_empty = !firsts->finds_jobs;
+    return weiri_time_earlier(time_until(first_ns, now.wall_ns), lease_in_ns);
 }
 
 bool weiri_end_trims(int64_t number)

@@ -150,46 +150,21 @@ TEST(next, "the next look is at the first of all times; leases count in their ow
     const struct weiri_tube_record paused = {.paused_until_ns = WALL + 3};
     struct weiri_firsts firsts = {
         .delayed_ns = WEIR_FOREVER, .lease_ns = WEIR_FOREVER, .firing_ns = WEIR_FOREVER};
-    int64_t next = 0;
-    bool is_empty = false;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK(is_empty && next == WEIR_FOREVER);
-    firsts.finds_jobs = true;
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, WEIR_FOREVER);
+    CHECK_INT(weiri_next_look(&firsts, &paused, now), ==, 3);
     firsts.delayed_ns = WALL + 50;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK(!is_empty && next == 50);
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, 50);
     firsts.lease_ns = LEASE + 40;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK_INT(next, ==, 40);
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, 40);
     firsts.delayed_ns = WEIR_FOREVER;
     firsts.lease_ns = LEASE;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK_INT(next, ==, WEIR_MS(100));
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, WEIR_MS(100));
     firsts.delayed_ns = WALL + 50;
     firsts.lease_ns = WEIR_FOREVER;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK_INT(next, ==, 50);
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, 50);
     firsts.firing_ns = WALL + 10;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK_INT(next, ==, 10);
-    weiri_next_look(&firsts, &paused, now, &next, &is_empty);
-    CHECK_INT(next, ==, 3);
-}
-
-TEST(left, "ready jobs that are left, by a pause or a full group, leave the tube not empty")
-{
-    static const struct weiri_tube_record plain;
-    const struct weiri_tube_record paused = {.paused_until_ns = WALL + 3};
-    const struct weiri_firsts firsts = {.finds_jobs = true,
-                                        .delayed_ns = WEIR_FOREVER,
-                                        .lease_ns = WEIR_FOREVER,
-                                        .firing_ns = WEIR_FOREVER};
-    int64_t next = 9;
-    bool is_empty = true;
-    weiri_next_look(&firsts, &paused, now, &next, &is_empty);
-    CHECK(!is_empty && next == 3);
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK(!is_empty && next == WEIR_FOREVER);
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, 10);
+    CHECK_INT(weiri_next_look(&firsts, &paused, now), ==, 3);
 }
 
 TEST(suspects,
@@ -221,18 +196,13 @@ TEST(suspects,
 TEST(left_suspect, "where a suspect is left the next look is when it may begin")
 {
     static const struct weiri_tube_record plain;
-    struct weiri_firsts firsts = {.finds_jobs = true,
-                                  .delayed_ns = WEIR_FOREVER,
+    struct weiri_firsts firsts = {.delayed_ns = WEIR_FOREVER,
                                   .lease_ns = WEIR_FOREVER,
-                                  .firing_ns = WEIR_FOREVER};
-    int64_t next = 0;
-    bool is_empty = true;
-    firsts.suspect_in_ns = WEIR_SECONDS(9);
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK(next == WEIR_SECONDS(9) && !is_empty);
+                                  .firing_ns = WEIR_FOREVER,
+                                  .suspect_in_ns = WEIR_SECONDS(9)};
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, WEIR_SECONDS(9));
     firsts.firing_ns = WALL + 10;
-    weiri_next_look(&firsts, &plain, now, &next, &is_empty);
-    CHECK_INT(next, ==, 10);
+    CHECK_INT(weiri_next_look(&firsts, &plain, now), ==, 10);
 }
 
 TEST(end_trims,

@@ -92,13 +92,12 @@ static void find_next_time(struct weiri_store *store, struct weiri_exchange *exc
     struct weiri_connection *writer = &store->writer;
     struct weiri_firsts firsts = {.suspect_in_ns = suspect_in_ns};
     int64_t ignored;
-    firsts.finds_jobs = weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &ignored);
+    exchange->is_empty = !weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &ignored);
     firsts.firing_ns = weiri_schedules_next(store, tube);
     weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube, looked_ns),
                    &firsts.delayed_ns);
     weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
-    weiri_next_look(&firsts, record, weiri_store_times(store), &exchange->next_in_ns,
-                    &exchange->is_empty);
+    exchange->next_in_ns = weiri_next_look(&firsts, record, weiri_store_times(store));
     exchange->looked_ns = weiri_monotonic_now();
 }
 
