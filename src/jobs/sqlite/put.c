@@ -55,13 +55,11 @@ static bool find_same(struct weiri_store *store, struct weiri_put_request *reque
 {
     const struct weiri_put *put = request->own;
     int64_t same = 0; /* negative: with another body */
-    bool is_there = false;
-    if (put->put_id != NULL) {
-        is_there = weiri_sql_find(&store->writer, WEIRI_SQL_FIND_PUT,
-                                  WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns,
-                                               checksum, put->ret_was_there != NULL),
-                                  &same);
-    }
+    bool is_there = put->put_id != NULL &&
+                    weiri_sql_find(&store->writer, WEIRI_SQL_FIND_PUT,
+                                   WEIRI_VALUES(request->tube, put->put_id, request->now.wall_ns,
+                                                checksum, put->ret_was_there != NULL),
+                                   &same);
     if (put->ret_was_there != NULL) {
         *put->ret_was_there = same > 0;
     }
@@ -83,7 +81,6 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     struct weiri_effects effects;
     struct weiri_tube_record record = {.last_ns = 0};
     bool is_at_once = weiri_is_at_once(put);
-    int64_t run_at_ns = weiri_put_when(put, request->said_ns);
     if (find_same(store, request, body.checksum, ret_number)) {
         return;
     }
@@ -97,8 +94,8 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     if (store->writer.code != SQLITE_OK) {
         return;
     }
-    enum weiri_write write =
-        weiri_decide_put(&row, put, run_at_ns, &record, request->now, &effects);
+    enum weiri_write write = weiri_decide_put(&row, put, weiri_put_when(put, request->said_ns),
+                                              &record, request->now, &effects);
     request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
         weiri_row_add(store, &row, put->key, &body);
@@ -136,16 +133,13 @@ void weiri_put_run(struct weiri_store *store, void *arg)
             weiri_said_ns(request->put->since_ns, request->now.wall_ns, request->now.lease_ns);
     }
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
-    while (store->writer.code == SQLITE_OK && request->count < request->put->count &&
-           !is_cut(request, end)) {
+    while (store->writer.code == SQLITE_OK && request->refusal == WEIR_OK &&
+           request->count < request->put->count && !is_cut(request, end)) {
         request->own =
             request->put->each != NULL ? &request->put->each[request->count] : request->put;
         request->body = &request->put->bodies[request->count];
         put_one(store, request, &request->numbers[request->count]);
-        if (request->refusal != WEIR_OK) {
-            break;
-        }
-        request->count++;
+        request->count += request->refusal == WEIR_OK;
     }
     weiri_tally_flush(store, &request->tally);
 }

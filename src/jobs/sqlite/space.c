@@ -44,9 +44,7 @@ void weiri_space_claim(struct weiri_store *store)
     extend_log(store);
     struct weiri_connection *writer = &store->writer;
     int64_t pages = 0;
-    if (!weiri_sql_find(writer, WEIRI_SQL_PAGE_COUNT, NULL, &pages)) {
-        return;
-    }
+    weiri_sql_find(writer, WEIRI_SQL_PAGE_COUNT, NULL, &pages);
     sqlite3_int64 size = pages * WEIRI_PAGE_SIZE;
     int code = sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_SIZE_HINT, &size);
     if (code == SQLITE_OK || code == SQLITE_NOTFOUND) {
