@@ -1,17 +1,18 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* le64toh */
+
 #include "jobs/sqlite/body.h"
 
+#include <endian.h>
 #include <string.h>
 
-/* A word from at most 8 bytes, the first the lowest; compilers make one load of it. */
+/* A word from at most 8 bytes, the first the lowest. */
 static uint64_t load(const unsigned char *bytes, size_t size)
 {
     uint64_t word = 0;
-    for (size_t i = 0; i < size; i++) {
-        word |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return word;
+    memcpy(&word, bytes, size);
+    return le64toh(word);
 }
 
 /* The product moves low bits up and the shift moves high bits down: both are needed for each bit to
