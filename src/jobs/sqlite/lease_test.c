@@ -265,6 +265,32 @@ TEST(order,
     weir_broker_close(broker);
 }
 
+TEST(order_of_one,
+     "so do those of one put, whatever priorities they have, and which jobs they bring "
+     "forward in between")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    const struct weir_put_options keyed = {.priority = 1, .delay_ns = DAY / 2, .key = "k"};
+    const struct weir_put_options again = {
+        .priority = 2, .key = "k", .on_duplicate = WEIR_DUPLICATE_KEEP};
+    const struct weir_put_options first = {.priority = 1};
+    const struct weir_put_options second = {.priority = 2};
+    const struct weir_body bodies[] = {{"x", 1, &first},  {"x", 1, &again},  {"x", 1, &first},
+                                       {"x", 1, &second}, {"x", 1, &second}, {"x", 1, &first}};
+    static const int64_t numbers[] = {3, 2, 4, 7, 1, 5, 6};
+    jobs_wall_step(&clocks.wall, DAY);
+    CHECK_INT(jobs_put(broker, "t", "x", &second), ==, 1);
+    jobs_wall_step(&clocks.wall, -DAY);
+    CHECK_INT(jobs_put(broker, "t", "x", &keyed), ==, 2);
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, 6, NULL, NULL, NULL), WEIR_OK);
+    for (size_t i = 0; i < 7; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        CHECK_INT(job->number, ==, numbers[i]);
+        jobs_free_one(broker, job);
+    }
+    weir_broker_close(broker);
+}
+
 TEST(clock_was_ahead,
      "a job that was put by a clock ahead puts off no later one once it is reserved")
 {

@@ -79,7 +79,7 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
                                   .told = weiri_told(put, bytes)};
     body.checksum = (int64_t)weiri_body_checksum(body.body, body.told);
     struct weiri_effects effects;
-    struct weiri_tube_record record = {.last_ns = 0};
+    struct weiri_tube_record record = {.last_ns = request->last_ns};
     bool is_at_once = weiri_is_at_once(put);
     if (find_same(store, request, body.checksum, ret_number)) {
         return;
@@ -87,7 +87,7 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     if (put->key != NULL) {
         load_older(store, put, &row);
     }
-    if (is_at_once) {
+    if (is_at_once && (request->last_ns == 0 || request->last_priority != put->priority)) {
         weiri_sql_find(&store->writer, WEIRI_SQL_LAST_READY,
                        WEIRI_VALUES(request->tube, put->priority), &record.last_ns);
     }
@@ -100,6 +100,8 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
     if (write == WEIRI_INSERT) {
         weiri_row_add(store, &row, put->key, &body);
     }
+    request->last_ns = write == WEIRI_INSERT && is_at_once ? row.facts.run_at_ns : 0;
+    request->last_priority = put->priority;
     weiri_row_write(store, &request->tally, &row, write, &effects, request->now);
     if (effects.writes_put && write == WEIRI_UPDATE) {
         weiri_row_renew_body(store, row.number, &body);
@@ -123,11 +125,11 @@ void weiri_put_run(struct weiri_store *store, void *arg)
     weiri_space_check_put(store);
     request->refusal = WEIR_OK;
     request->count = request->from;
+    request->last_ns = 0;
     if (!weiri_clock_follow(store, false, &request->now)) {
         return;
     }
     request->tube = weiri_tube_add(store, request->put->tube);
-    request->tally = (struct weiri_tally){0};
     if (request->said_ns == 0) {
         request->said_ns =
             weiri_said_ns(request->put->since_ns, request->now.wall_ns, request->now.lease_ns);
@@ -226,11 +228,9 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
             request.from = request.count;
         }
     }
-    bool is_put = status == WEIR_OK;
-    if (is_put) {
+    if (status == WEIR_OK) {
         status = weiri_put_finish(&request, ret_ids, ret_error);
-    }
-    if (!is_put && take_back(store, &request) != WEIR_OK) {
+    } else if (take_back(store, &request) != WEIR_OK) {
         struct weir_error first = ret_error == NULL ? (struct weir_error){0} : *ret_error;
         status =
             weiri_fail(ret_error, WEIR_EIO, "%.300s; some of its first %zu jobs may have been put",

@@ -20,6 +20,9 @@ struct weiri_put_request {
     struct weiri_tally tally;
     int64_t tube;
     struct weiri_now now;
+    int64_t last_ns; /* where the body before was put at once, as a new job, its run time, which is
+                        the last of its priority; else 0 */
+    int32_t last_priority;
 };
 
 /* Puts jobs in an open transaction; count is less than all where the store's put_ns has passed. A
