@@ -98,7 +98,8 @@ static void put_one(struct weiri_store *store, struct weiri_put_request *request
                                               &record, request->now, &effects);
     request->refusal = effects.status == WEIR_EBUSY ? WEIR_EBUSY : WEIR_OK;
     if (write == WEIRI_INSERT) {
-        weiri_row_add(store, &row, put->key, &body);
+        weiri_row_add(store, &row, put->key, &body, request->last);
+        request->last = row.number;
     }
     request->last_ns = write == WEIRI_INSERT && is_at_once ? row.facts.run_at_ns : 0;
     request->last_priority = put->priority;
@@ -125,6 +126,7 @@ void weiri_put_run(struct weiri_store *store, void *arg)
     weiri_space_check_put(store);
     request->refusal = WEIR_OK;
     request->count = request->from;
+    request->last = 0;
     request->last_ns = 0;
     if (!weiri_clock_follow(store, false, &request->now)) {
         return;

@@ -20,6 +20,7 @@ struct weiri_put_request {
     struct weiri_tally tally;
     int64_t tube;
     struct weiri_now now;
+    int64_t last;    /* the job that it added last; 0: none yet */
     int64_t last_ns; /* where the body before was put at once, as a new job, its run time, which is
                         the last of its priority; else 0 */
     int32_t last_priority;

@@ -90,13 +90,13 @@ static void add_apart(struct weiri_store *store, int64_t number, const struct we
 }
 
 void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row, const char *key,
-                   const struct weiri_new_body *body)
+                   const struct weiri_new_body *body, int64_t last)
 {
     weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB,
                   WEIRI_VALUES(row->tube, (int64_t)row->facts.state, row->priority,
                                row->facts.run_at_ns, row->facts.ttr_ns, row->created_ns,
-                               body->checksum, is_apart(body), body->body, body->told,
-                               key WEIRI_WORDS_OF_ROW));
+                               body->checksum, is_apart(body), body->body, body->told, key,
+                               last WEIRI_WORDS_OF_ROW));
     row->number = sqlite3_last_insert_rowid(store->writer.db);
     /* A bit that flipped in an id would leave none for others. */
     weiri_sql_fail(&store->writer, row->number >> 62 != 0 ? SQLITE_CORRUPT : SQLITE_OK);

@@ -56,9 +56,10 @@ void weiri_row_read(struct weiri_connection *connection, sqlite3_stmt *statement
 /* Whether there is such a job. */
 bool weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_job_row *ret_row);
 
-/* Writes a row that was made for a put, with the put's key or NULL, and gives it its number. */
+/* Writes a row that was made for a put, with the put's key or NULL, and gives it its number. last:
+ * the one that the transaction added last, where that is known; else 0. */
 void weiri_row_add(struct weiri_store *store, struct weiri_job_row *row, const char *key,
-                   const struct weiri_new_body *body);
+                   const struct weiri_new_body *body, int64_t last);
 
 /* Gives a job another body. */
 void weiri_row_renew_body(struct weiri_store *store, int64_t number,

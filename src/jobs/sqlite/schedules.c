@@ -41,7 +41,7 @@ static void add_row(struct weiri_store *store, int64_t schedule, struct weiri_jo
     }
     const struct weiri_new_body body = {sqlite3_column_int64(statement, 0),
                                         weiri_sql_blob(writer, statement, 1), weiri_null()};
-    weiri_row_add(store, row, NULL, &body);
+    weiri_row_add(store, row, NULL, &body, 0);
     weiri_sql_leave(statement);
 }
 

@@ -73,8 +73,8 @@
     X(ADD_JOB,                                                                                     \
       "INSERT INTO jobs(id, tube, state, priority, run_at, ttr, created, checksum, body, told, "   \
       "lease, token, attempts, lost, started, owner, attempts_max, reason, key" WEIRI_SQL_WORDS    \
-      ") VALUES(" WEIRI_SQL_LAST_ID                                                                \
-      " + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, iif(?8, NULL, ?9), iif(?8, NULL, ?10), "                  \
+      ") VALUES(iif(?12, ?12, " WEIRI_SQL_LAST_ID ") + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, "            \
+      "iif(?8, NULL, ?9), iif(?8, NULL, ?10), "                                                    \
       "0, 0, 0, 0, 0, 0, 0, '', ?11" WEIRI_SQL_PARAMETERS ")")                                     \
     X(RENEW_BODY, "UPDATE jobs SET checksum = ?2, body = iif(?3, NULL, ?4), "                      \
                   "told = iif(?3, NULL, ?5) WHERE id = ?1")                                        \
