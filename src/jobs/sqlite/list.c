@@ -1,12 +1,15 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Listing and searching jobs, a page at a time, in order of their numbers. Each page is a
+/* Jobs as they are, a page at a time: the one of an id; the first of a tube, in the order in which
+ * they run; or all that a filter lets through, in order of their numbers. Each page is a
  * transaction of bounded length, which is over before the jobs are told, so that no reader keeps
  * the log from being checkpointed. A page may have no jobs though more follow. Jobs that arrive
  * later than the first page are not among them. */
 #define _GNU_SOURCE /* memmem */
 #include <string.h>
 
+#include "base/array.h"
+#include "base/error.h"
 #include "jobs/sqlite/read.h"
 
 /* What one transaction goes through: jobs that are told, bytes of bodies, of which the last job may
@@ -18,18 +21,63 @@ enum {
 };
 
 struct page {
-    struct weiri_store *store;
     const struct weir_job_filter *filter;
-    int64_t after;  /* behind this number */
+    const int64_t *numbers; /* of the job of an id, or of the first jobs, which are in: */
+    struct weiri_array firsts;
+    int64_t after;  /* behind this number, or so many of those */
     int64_t until;  /* up to this one, for now */
-    int64_t last;   /* the last number given at the first page; -1: not known yet */
+    int64_t last;   /* the last number given at the first page, or how many; -1: not known yet */
     bool is_of_few; /* the tube has few jobs in the stored states: their indexes are read */
 
     struct weiri_list jobs; /* of struct weiri_reservation, which are not reserved */
     size_t count;
     size_t bytes; /* of all bodies that were read */
-    bool is_full;
 };
+
+/* One that has numbers tells each job as it is when its turn comes. */
+static bool is_full(const struct page *page)
+{
+    return page->count == (page->numbers == NULL ? PAGE_JOBS : 1) || page->bytes >= PAGE_BYTES;
+}
+
+/* Finds the numbers of jobs of one state. */
+static void list_state(struct weiri_reading *reading, enum weir_job_state state, int64_t tube,
+                       struct page *page)
+{
+    static const enum weiri_sql lists[] = {
+        [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,   [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
+        [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED, [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
+        [WEIR_JOB_ENDED] = WEIRI_SQL_PEEK_ENDED,
+    };
+    struct weiri_connection *reader = reading->reader;
+    size_t limit = page->filter->first - page->firsts.count;
+    int64_t most = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
+    sqlite3_stmt *statement;
+    bool is = weiri_sql_first(reader, lists[state], WEIRI_VALUES(tube, reading->now_ns, most),
+                              &statement);
+    for (; is; is = weiri_sql_next(reader, statement)) {
+        int64_t *number = weiri_array_add(&page->firsts, &reading->store->config->allocator);
+        if (number == NULL) {
+            weiri_sql_fail(reader, SQLITE_NOMEM);
+        } else {
+            *number = sqlite3_column_int64(statement, 0);
+        }
+    }
+}
+
+/* Finds the numbers of the first jobs of a tube. */
+static void list_first(struct weiri_reading *reading, struct page *page, int64_t tube)
+{
+    enum weir_job_state state = page->filter->state;
+    static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
+                                                WEIR_JOB_BURIED, WEIR_JOB_ENDED};
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        bool is_asked = state == 0 ? order[i] != WEIR_JOB_ENDED : state == order[i];
+        if (is_asked && page->firsts.count < page->filter->first) {
+            list_state(reading, order[i], tube, page);
+        }
+    }
+}
 
 static unsigned bits_of(enum weir_job_state state)
 {
@@ -52,16 +100,22 @@ static bool has_text(struct weiri_connection *reader, sqlite3_stmt *statement, s
     return has;
 }
 
-/* Reads from the job behind page->after up to page->until, which is at most the last one then. */
-static void read_page(struct weiri_reading *reading, void *arg)
+/* Copies a job that the filter lets through. */
+static void add(struct weiri_reading *reading, struct page *page, int64_t number)
 {
-    struct page *page = arg;
+    struct weiri_reservation *copy = weiri_copy_job(reading, number, page->filter);
+    if (copy != NULL) {
+        weiri_list_insert_before(&page->jobs, &copy->link);
+        page->count++;
+        page->bytes += copy->size;
+    }
+}
+
+/* Reads from the job behind page->after up to page->until, which is at most the last one then. */
+static void walk(struct weiri_reading *reading, struct page *page, int64_t tube)
+{
     const struct weir_job_filter *filter = page->filter;
     struct weiri_connection *reader = reading->reader;
-    int64_t tube = 0;
-    if (filter->tube != NULL) { /* one that is not known has the number 0, as no job has */
-        weiri_tube_find(reader, filter->tube, &tube);
-    }
     int64_t tube_max = filter->tube != NULL ? tube : INT64_MAX;
     /* One that is due, and so is ready, may be stored as delayed still, or as a suspect. */
     unsigned states = bits_of(filter->state);
@@ -87,53 +141,78 @@ static void read_page(struct weiri_reading *reading, void *arg)
                         WEIRI_VALUES(tube, tube_max, stored, INT64_MAX, page->after, page->until,
                                      filter->attempts_min, before_ns, filter->text_size != 0),
                         &statement);
-    for (; is; is = !page->is_full && weiri_sql_next(reader, statement)) {
+    for (; is; is = !is_full(page) && weiri_sql_next(reader, statement)) {
         page->after = sqlite3_column_int64(statement, 0);
-        struct weiri_reservation *copy =
-            has_text(reader, statement, page) ? weiri_copy_job(reading, page->after, filter) : NULL;
-        if (copy != NULL) {
-            weiri_list_insert_before(&page->jobs, &copy->link);
-            page->count++;
-            page->bytes += copy->size;
+        if (has_text(reader, statement, page)) {
+            add(reading, page, page->after);
         }
-        page->is_full = page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
     }
     weiri_sql_leave(statement);
 }
 
-enum weir_status weiri_store_scan(void *arg, const struct weiri_listing *listing,
+static void read_page(struct weiri_reading *reading, void *arg)
+{
+    struct page *page = arg;
+    const struct weir_job_filter *filter = page->filter;
+    int64_t tube = 0;
+    if (filter->tube != NULL) { /* one that is not known has the number 0, as no job has */
+        weiri_tube_find(reading->reader, filter->tube, &tube);
+    }
+    if (filter->id == NULL && filter->first == 0) {
+        walk(reading, page, tube);
+        return;
+    }
+    if (page->last < 0) {
+        list_first(reading, page, tube);
+        page->numbers = page->firsts.items;
+        page->last = page->until = (int64_t)page->firsts.count;
+    }
+    while (page->after < page->last && !is_full(page)) {
+        add(reading, page, page->numbers[page->after++]);
+    }
+}
+
+enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing,
                                   struct weir_error *ret_error)
 {
+    struct weiri_store *store = arg;
+    const struct weir_allocator *memory = &store->config->allocator;
     const struct weir_job_filter *filter = &listing->filter;
-    struct page page = {.store = arg, .filter = filter, .last = -1};
-    const struct weir_allocator *memory = &page.store->config->allocator;
-    weiri_list_init(&page.jobs);
-    if (filter->after != NULL &&
-        weiri_number_parse("after", filter->after, &page.after, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
-    enum weir_status status;
+    struct page page = {.filter = filter, .firsts = {.item_size = sizeof(int64_t)}, .last = -1};
+    enum weir_status status = WEIR_OK;
+    int64_t number;
+    bool is_told = false;
     bool is_over = false;
-    do {
-        weiri_reservations_free(memory, &page.jobs);
+    if (filter->id != NULL) {
+        status = weiri_number_parse("job id", filter->id, &number, ret_error);
+        page.numbers = &number;
+        page.last = page.until = 1;
+    } else if (filter->first == 0 && filter->after != NULL) {
+        status = weiri_number_parse("after", filter->after, &page.after, ret_error);
+    }
+    weiri_list_init(&page.jobs);
+    while (status == WEIR_OK && !is_over) {
         page.count = page.bytes = 0;
-        page.is_full = false;
-        status = weiri_read(page.store, read_page, &page, ret_error);
-        page.after = page.is_full ? page.after : page.until;
+        status = weiri_read(store, read_page, &page, ret_error);
+        page.after = is_full(&page) ? page.after : page.until;
         struct weiri_list *next = page.jobs.next;
         while (status == WEIR_OK && next != &page.jobs && !is_over) {
             const struct weiri_reservation *job =
                 WEIRI_CONTAINER(next, struct weiri_reservation, link);
             next = next->next; /* fn may take it */
+            is_told = true;
             is_over = listing->fn(&job->job, listing->arg) != 0;
         }
+        weiri_reservations_free(memory, &page.jobs);
         is_over = is_over || page.after >= page.last;
-        if (status == WEIR_OK && !is_over && filter->step != NULL) {
+        if (status == WEIR_OK && !is_over && filter->step != NULL && page.numbers == NULL) {
             struct weir_job_id id;
             weiri_number_format(page.after, &id);
             is_over = filter->step(id.text, listing->arg) != 0;
         }
-    } while (status == WEIR_OK && !is_over);
-    weiri_reservations_free(memory, &page.jobs);
-    return status;
+    }
+    weiri_array_free(&page.firsts, memory);
+    return status == WEIR_OK && filter->id != NULL && !is_told
+               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", filter->id)
+               : status;
 }

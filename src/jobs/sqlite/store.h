@@ -191,7 +191,7 @@ void weiri_burials_add(struct weiri_store *store, int64_t number,
 #define WEIRI_STORE_READS(X) X(list) X(tubes) X(policy) X(schedules) X(attempts) X(was_put) X(check)
 #define WEIRI_STORE_OP(name) WEIRI_OP(name, weiri_store_##name);
 WEIRI_STORE_WRITES(WEIRI_STORE_OP)
-WEIRI_STORE_READS(WEIRI_STORE_OP) WEIRI_OP(list, weiri_store_scan);
+WEIRI_STORE_READS(WEIRI_STORE_OP)
 WEIRI_OP(transaction_open, weiri_transaction_open);
 WEIRI_OP(transaction_step, weiri_transaction_step);
 enum weir_status weiri_store_backup(struct weiri_store *store, const char *location,
