@@ -20,8 +20,7 @@ static void read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
         *numbers[i] = (uint64_t)weiri_sql_number(reading->reader, statement, i + 3, 0, INT64_MAX);
     }
     weiri_sql_copy(reading->reader, statement, 1, counts.tube, sizeof(counts.tube));
-    int64_t paused_until_ns = sqlite3_column_int64(statement, 0);
-    counts.paused_until_ns = paused_until_ns > reading->now_ns ? paused_until_ns : 0;
+    counts.paused_until_ns = sqlite3_column_int64(statement, 0);
     counts.ready_since_ns = sqlite3_column_int64(statement, 2);
     *ret_counts = counts;
 }
@@ -37,13 +36,9 @@ static void read_tubes(struct weiri_reading *reading, void *arg)
 {
     struct weiri_connection *reader = reading->reader;
     struct tubes *tubes = arg;
-    const char *tube = tubes->tube;
-    int64_t now = reading->now_ns;
-    enum weiri_sql all = tubes->counts_jobs ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE_NAMES;
-    enum weiri_sql one = tubes->counts_jobs ? WEIRI_SQL_TUBE : WEIRI_SQL_TUBE_NAME;
     sqlite3_stmt *statement;
-    bool is = tube == NULL ? weiri_sql_first(reader, all, WEIRI_VALUES(now), &statement)
-                           : weiri_sql_first(reader, one, WEIRI_VALUES(now, tube), &statement);
+    bool is = weiri_sql_first(reader, tubes->counts_jobs ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE_NAMES,
+                              WEIRI_VALUES(reading->now_ns, tubes->tube), &statement);
     for (; is; is = weiri_sql_next(reader, statement)) {
         struct weir_tube_counts *counts =
             weiri_array_add(&tubes->findings, &reading->store->config->allocator);

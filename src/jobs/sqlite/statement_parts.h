@@ -145,11 +145,14 @@ enum weiri_column {
     " FROM tubes t "
 /* What is shown of them. The rows that are there are added to the totals. */
 #define WEIRI_SQL_SHOWN_COUNTS                                                                     \
-    ") SELECT paused_until, name, min(ifnull(next_due, 1 << 62), ifnull(next_ready, 1 << 62), "    \
+    ") SELECT iif(paused_until > ?1, paused_until, 0), name, min(ifnull(next_due, 1 << 62), "      \
+    "ifnull(next_ready, 1 << 62), "                                                                \
     "ifnull(next_suspects, 1 << 62)) % (1 << 62), "                                                \
     "delayed, ready + suspects + due, reserved, buried, "                                          \
     "max(put + delayed + due + ready + suspects + reserved + buried + ended + stubs, 0), "         \
     "max(done + ended - removed + stubs_done, 0), failed, retried, expired, burials FROM counts "
+/* The tube ?2; NULL: all, as a blob is behind each text. */
+#define WEIRI_SQL_IS_NAMED "WHERE name BETWEEN ifnull(?2, '') AND ifnull(?2, x'')"
 #define WEIRI_SQL_ZEROS ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
 /* How many ended jobs a tube keeps by default: 100,000 in all. The last one of a tube behind so
  * many, or a number of others: when it ended, and its id. */

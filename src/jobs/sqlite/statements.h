@@ -131,11 +131,9 @@
                   "AND priority = ?2 AND run_at > ?3 AND run_at < ?4 LIMIT 1")                     \
     X(FIRST_LEASE, "SELECT coalesce(min(lease), ~(1 << 63)) FROM jobs INDEXED BY jobs_reserved "   \
                    "WHERE state = 3 AND tube = ?1")                                                \
-    X(TUBES, WEIRI_SQL_COUNTS WEIRI_SQL_SHOWN_COUNTS "ORDER BY name")                              \
-    X(TUBE, WEIRI_SQL_COUNTS "WHERE name = ?2" WEIRI_SQL_SHOWN_COUNTS)                             \
-    X(TUBE_NAMES,                                                                                  \
-      "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 ORDER BY name")            \
-    X(TUBE_NAME, "SELECT paused_until, name" WEIRI_SQL_ZEROS " FROM tubes WHERE ?1 AND name = ?2") \
+    X(TUBES, WEIRI_SQL_COUNTS WEIRI_SQL_IS_NAMED WEIRI_SQL_SHOWN_COUNTS "ORDER BY name")           \
+    X(TUBE_NAMES, "SELECT iif(paused_until > ?1, paused_until, 0), name" WEIRI_SQL_ZEROS           \
+                  " FROM tubes " WEIRI_SQL_IS_NAMED " ORDER BY name")                              \
     X(PEEK, WEIRI_SQL_LOOK(WEIRI_SQL_BODY))                                                        \
     X(PEEK_SIZE, WEIRI_SQL_LOOK(", NULL, NULL, NULL"))                                             \
     X(PEEK_DELAYED, WEIRI_SQL_LEVELS_OF                                                            \
