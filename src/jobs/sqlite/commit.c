@@ -17,7 +17,8 @@ struct request {
     void *arg;
     struct weir_error *error;
     enum weir_status status;
-    bool is_answered; /* guarded by the store's mutex */
+    bool is_answered;       /* guarded by the store's mutex */
+    struct weiri_cond turn; /* it is answered, or its thread may lead */
 };
 
 static struct request *request_of(struct weiri_list *link)
@@ -40,7 +41,7 @@ static void conclude(struct weiri_list *requests, enum weir_status status,
 }
 
 /* Answers all requests of a list, which may be freed once the mutex is released, and lets another
- * thread lead: who waits wakes once for both. */
+ * thread lead. Who waits wakes for that alone: where all woke, most slept again. */
 static void answer(struct weiri_store *store, struct weiri_list *requests)
 {
     weiri_mutex_lock(&store->mutex);
@@ -48,9 +49,12 @@ static void answer(struct weiri_store *store, struct weiri_list *requests)
         struct request *request = request_of(requests->next);
         weiri_list_remove(&request->link);
         request->is_answered = true;
+        weiri_cond_signal(&request->turn);
     }
     store->is_led = false;
-    weiri_cond_broadcast(&store->answered);
+    if (!weiri_list_is_empty(&store->requests)) {
+        weiri_cond_signal(&request_of(store->requests.next)->turn);
+    }
     weiri_mutex_unlock(&store->mutex);
 }
 
@@ -187,10 +191,11 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
 {
     struct request request = {.run = run, .arg = arg, .error = ret_error};
     weiri_list_init(&request.link);
+    weiri_cond_init(&request.turn, &store->mutex);
     weiri_mutex_lock(&store->mutex);
     weiri_list_insert_before(&store->requests, &request.link);
     while (!request.is_answered && store->is_led) {
-        weiri_cond_wait(&store->answered);
+        weiri_cond_wait(&request.turn);
     }
     if (request.is_answered) {
         weiri_mutex_unlock(&store->mutex);

@@ -123,8 +123,7 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
 {
     code = refine_damage(db, code);
     enum weir_status status = weiri_sqlite_status(db, code);
-    /* The connection's text belongs to its last call, which did not fail if weir found the failure.
-     */
+    /* The connection's text is of its last call, which did not fail if weir found the failure. */
     bool is_last = db != NULL && sqlite3_extended_errcode(db) == code;
     const char *text = is_last ? sqlite3_errmsg(db) : sqlite3_errstr(code);
     int error = db == NULL ? 0 : sqlite3_system_errno(db);

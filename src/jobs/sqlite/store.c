@@ -252,7 +252,6 @@ enum weir_status weiri_store_open(struct weiri_store *store, weiri_open_fn *fn, 
             store->path);
     }
     weiri_mutex_init(&store->mutex);
-    weiri_cond_init(&store->answered, &store->mutex);
     store->lock = weiri_place_beside(store->path, ".lock");
     weiri_list_init(&store->requests);
     weiri_list_init(&store->kept);
@@ -272,7 +271,6 @@ enum weir_status weiri_store_open(struct weiri_store *store, weiri_open_fn *fn, 
 
 void weiri_store_fini(struct weiri_store *store)
 {
-    weiri_cond_fini(&store->answered);
     weiri_mutex_fini(&store->mutex);
     open_stores--;
 }

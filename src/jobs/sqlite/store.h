@@ -26,8 +26,7 @@ struct weiri_remark {
 /* An open store: one connection that writes, used by the leader (weiri_commit()), and connections
  * that read, one for each reading call.
  *
- * The mutex is held for list operations only, never during I/O; it is the only lock of this folder.
- */
+ * The mutex, the only lock of this folder, is held for list operations, never during I/O. */
 struct weiri_store {
     /* Immutable. */
     const struct weiri_broker_config *config;
@@ -42,7 +41,6 @@ struct weiri_store {
     struct weiri_lock_file lock_file;
 
     struct weiri_mutex mutex;
-    struct weiri_cond answered;
     /* Guarded by the mutex. */
     struct weiri_list requests WEIRI_GUARDED_BY(mutex); /* not taken by a leader yet */
     bool is_led WEIRI_GUARDED_BY(mutex);
