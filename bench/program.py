@@ -11,10 +11,12 @@ import argparse
 import contextlib
 import gzip
 import http.client
+import json
 import os
 import resource
 import shutil
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -209,6 +211,40 @@ def outage(bench):
         row(f"{jobs:,} jobs due, no worker", ", ".join(figures) + " ms", "")
 
 
+RARE = [f"{number}" for number in range(1, 101)]
+
+
+def listed(bench):
+    """The rare ones of many jobs, by the API; and a store that has given many ids."""
+    for jobs in sizes(bench):
+        store = f"listed{jobs}.db"
+        bench.fill(store, "t", jobs)
+        bench.run(store, "bury", "-y", *RARE, stdout=subprocess.DEVNULL)
+        with serving(bench, store) as ask:
+            def search():
+                path = first = "/api/v1/tubes/t/jobs?text=nowhere"
+                while path:
+                    behind = json.loads(ask(path)).get("next")
+                    path = behind and f"{first}&after={behind}"
+
+            page = statistics.median(ask_often(bench, ask, "/api/v1/tubes/t/jobs?state=buried", 0))
+            whole = statistics.median(bench.time(search) for _ in range(bench.rounds))
+            row(f"/api/v1/tubes/t/jobs, {jobs:,} jobs",
+                f"the {len(RARE)} buried {page * 1000:.1f} ms, a text that none has {whole * 1000:,.0f} ms", "")
+    figures = []
+    for given in (0, 10**9):
+        store = f"ids{given}.db"
+        bench.fill(store, "t", 1)
+        with contextlib.closing(sqlite3.connect(bench.path(store))) as connection:
+            connection.execute("UPDATE meta SET floor = max(coalesce(floor, 0), ?)", (given,))
+            connection.commit()
+        bench.fill(store, "t", 1000)
+        for words in (["ls", "t"], ["ls", "t", "--state", "buried"], ["ls", "t", "--text", "x"], ["stats"]):
+            times = [bench.time(lambda: bench.run(store, *words, stdout=subprocess.DEVNULL)) for _ in range(30)]
+            figures.append(f"{words[0]} {statistics.median(times) * 1000:.1f}")
+    row("1,000 jobs behind no ids, and behind 10^9", ", ".join(figures) + " ms", "the same")
+
+
 def check(bench, store, beside):
     """Seconds and MB that `weir doctor` took, and how often what goes on beside it was done meanwhile."""
     start = time.monotonic()
@@ -285,7 +321,7 @@ def idle(bench):
 
 def main():
     rows = {"put": put_lines, "xargs": against_xargs, "persistent": persistent_rows, "stats": stats, "served": served,
-            "outage": outage, "doctor": doctor, "idle": idle}
+            "outage": outage, "listed": listed, "doctor": doctor, "idle": idle}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("weir")
     parser.add_argument("--rounds", type=int, default=3)
