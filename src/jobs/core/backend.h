@@ -193,8 +193,7 @@ struct weiri_reservation {
     int64_t number; /* the backend's: of the job */
     void *backend;  /* what else the backend knows of it; NULL: nothing */
     uint64_t token;
-    bool is_suspect; /* the backend's: weiri_suspects are of those that are */
-    bool is_alone;
+    bool is_alone;           /* the backend's: of a suspect (weiri_suspects) */
     int64_t new_until_ns;    /* on the clock of leases */
     enum weir_status status; /* why the backend buried it; WEIR_ECORRUPT: for its damaged body */
 };

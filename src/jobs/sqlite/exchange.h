@@ -16,12 +16,8 @@ bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                    struct weiri_tally *tally, int64_t tube, const struct weiri_tube_record *record,
                    struct weiri_now now, int64_t *ret_suspect_in_ns);
 
-/* Keeps a reservation, until weiri_store_let_go(). */
-void weiri_store_keep(struct weiri_store *store, struct weiri_reservation *reservation,
-                      bool is_suspect);
-
-/* The suspects that this process keeps, as an exchange that looks for one of a tube sees them:
- * without those that it ends. The tube's consumers are woken when one of them is let go. */
+/* The suspects that this process keeps, as an exchange that found one of a tube sees them: without
+ * those that it ends. The tube's consumers are woken when one of them is let go. */
 struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
                                           const struct weiri_exchange *exchange, int64_t tube);
 

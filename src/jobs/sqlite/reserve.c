@@ -59,7 +59,6 @@ static bool pick_suspect(struct weiri_store *store, const struct weiri_exchange 
                          int64_t *ret_in_ns)
 {
     struct weiri_connection *writer = &store->writer;
-    const struct weiri_suspects here = weiri_suspects_here(store, exchange, tube);
     struct weiri_job_row row = {.number = 0};
     sqlite3_stmt *statement;
     *ret_in_ns = 0;
@@ -69,6 +68,7 @@ static bool pick_suspect(struct weiri_store *store, const struct weiri_exchange 
         return false;
     }
     weiri_row_read(writer, statement, &row);
+    const struct weiri_suspects here = weiri_suspects_here(store, exchange, tube);
     bool begins = weiri_suspect_begins(&here, &row.facts, exchange->attempts_max);
     if (begins) {
         read_pick(store, exchange->tube, statement, ret_pick);
@@ -184,7 +184,9 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
         reservation->is_alone =
             weiri_runs_alone(&pick->row.facts, pick->row.facts.attempts, exchange->attempts_max);
         reservation->new_until_ns = weiri_time_add(now.lease_ns, WEIRI_SUSPECT_NEW_NS);
-        weiri_store_keep(store, reservation, weiri_is_suspect(&pick->row.facts));
+        weiri_mutex_lock(&store->mutex);
+        weiri_list_insert_before(&store->kept, &reservation->kept);
+        weiri_mutex_unlock(&store->mutex);
     }
     weiri_list_insert_before(&exchange->reserved, &reservation->link);
     exchange->reserved_count++;

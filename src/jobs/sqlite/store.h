@@ -47,8 +47,7 @@ struct weiri_store {
     bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: so do all requests */
     struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
     struct weiri_list kept WEIRI_GUARDED_BY(mutex); /* reservations that their holders renew */
-    size_t suspects_kept WEIRI_GUARDED_BY(mutex);   /* among them (suspects.c) */
-    /* The tubes that may have others are those of channels between these two. */
+    /* The tubes that may have suspects beside those kept are of channels between these two. */
     unsigned suspects_first WEIRI_GUARDED_BY(mutex);
     unsigned suspects_end WEIRI_GUARDED_BY(mutex);
 

@@ -1,20 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The reservations that a process keeps, and the suspects among them: jobs whose last runs were
- * lost with their workers. */
+/* The suspects that a process keeps: jobs whose last runs were lost with their workers. */
 #include "jobs/sqlite/exchange.h"
 
 #include "base/time.h"
-
-void weiri_store_keep(struct weiri_store *store, struct weiri_reservation *reservation,
-                      bool is_suspect)
-{
-    weiri_mutex_lock(&store->mutex);
-    weiri_list_insert_before(&store->kept, &reservation->kept);
-    reservation->is_suspect = is_suspect;
-    store->suspects_kept += is_suspect;
-    weiri_mutex_unlock(&store->mutex);
-}
 
 void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
 {
@@ -23,9 +12,7 @@ void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
     unsigned end = 0;
     weiri_mutex_lock(&store->mutex);
     weiri_list_remove(&reservation->kept);
-    if (reservation->is_suspect) {
-        reservation->is_suspect = false;
-        store->suspects_kept--;
+    if (reservation->job.is_suspect) {
         first = store->suspects_first;
         end = store->suspects_end;
         store->suspects_end = 0;
@@ -55,18 +42,17 @@ struct weiri_suspects weiri_suspects_here(struct weiri_store *store,
     struct weiri_suspects here = {.is_awaited =
                                       store->awaited_tube != tube && now < store->awaited_until_ns};
     weiri_mutex_lock(&store->mutex);
-    struct weiri_list *link = store->suspects_kept > 0 ? store->kept.next : &store->kept;
-    for (; link != &store->kept; link = link->next) {
+    for (struct weiri_list *link = store->kept.next; link != &store->kept; link = link->next) {
         const struct weiri_reservation *one = WEIRI_CONTAINER(link, struct weiri_reservation, kept);
         int64_t new_in_ns = weiri_time_sub(one->new_until_ns, now);
-        if (one->is_suspect && !is_ending(exchange, one)) {
+        if (one->job.is_suspect && !is_ending(exchange, one)) {
             here.is_there = true;
             here.is_alone = here.is_alone || one->is_alone;
             here.new_in_ns = here.new_in_ns > new_in_ns ? here.new_in_ns : new_in_ns;
         }
     }
     if (here.is_there) {
-        /* Before the tube's suspects are looked for: the last that is let go may be gone then. */
+        /* Under the mutex under which the last of these is let go. */
         unsigned channel = weiri_store_channel(tube);
         bool is_first = store->suspects_end == 0 || channel < store->suspects_first;
         store->suspects_first = is_first ? channel : store->suspects_first;

@@ -127,7 +127,7 @@ TEST(one_at_a_time, "a process begins one suspect at a time, of all its tubes; o
     put(broker, "c", "w", NULL);
     look(broker, "a", 10, 9, NULL, &kept);
     CHECK_STRING(kept.order, "Axyz");
-    CHECK(find(&kept, 'A')->is_suspect && !find(&kept, 'x')->is_suspect);
+    CHECK(find(&kept, 'A')->job.is_suspect && !find(&kept, 'x')->job.is_suspect);
     look(broker, "b", 10, 9, NULL, &kept);
     CHECK_STRING(kept.order, "");
     CHECK(!kept.exchange.is_empty);
@@ -315,12 +315,12 @@ TEST(survived, "a run whose end its worker tells clears a job; a return says not
     forget(broker, job);
     look(broker, "a", 1, 9, NULL, &kept);
     job = find(&kept, 'A');
-    CHECK(job->is_suspect);
+    CHECK(job->job.is_suspect);
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, jobs_wall_now(&clocks.wall), "x"),
                  WEIR_OK);
     forget(broker, job);
     look(broker, "a", 1, 9, NULL, &kept);
-    CHECK(!find(&kept, 'A')->is_suspect);
+    CHECK(!find(&kept, 'A')->job.is_suspect);
     lose(broker, &kept);
     weir_broker_close(broker);
 }
