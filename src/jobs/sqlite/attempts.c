@@ -1,24 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The history of jobs: their attempts. */
+/* The history of jobs: their attempts, which row.c adds. */
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "jobs/core/attempt.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/row.h"
-#include "jobs/sqlite/space.h"
-
-void weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
-                       int64_t now_ns)
-{
-    if (!store->is_full && weiri_space_has_reserve(store)) {
-        weiri_sql_run(&store->writer, WEIRI_SQL_ADD_ATTEMPT,
-                      WEIRI_VALUES(number, WEIR_ATTEMPTS_MAX - 1, end->outcome, now_ns, end->status,
-                                   end->exit_status, end->signal, end->tail));
-    }
-}
 
 /* An attempt with its texts. */
 struct copy {

@@ -3,10 +3,8 @@
 #include "jobs/sqlite/row.h"
 
 #include "base/time.h"
+#include "jobs/sqlite/space.h"
 #include "jobs/sqlite/write.h"
-
-/* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
-#define SLEEP_MAX_NS WEIRI_WAIT_MAX_NS
 
 struct weiri_now weiri_store_times(const struct weiri_store *store)
 {
@@ -193,16 +191,9 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
 {
     bool is_ended = write == WEIRI_DELETE || effects->to == WEIR_JOB_ENDED;
     enum weir_run_outcome outcome = effects->end != 0 ? effects->end : WEIR_RUN_REMOVED;
+    const struct weiri_run_end *kept = &effects->kept;
     bool is_saved =
         write == WEIRI_UPDATE && !is_ended && (!effects->runs_again || effects->writes_put);
-    const struct {
-        bool is_needed;
-        enum weiri_sql which;
-    } steps[] = {
-        {effects->takes_again, WEIRI_SQL_TAKE_AGAIN},
-        {effects->forgets_attempts, WEIRI_SQL_DELETE_ATTEMPTS},
-        {effects->frees_key, WEIRI_SQL_FREE_KEY},
-    };
     if (write == WEIRI_NOTHING) {
         return;
     }
@@ -230,13 +221,20 @@ void weiri_row_write(struct weiri_store *store, struct weiri_tally *tally,
     if (is_ended) {
         end(store, row, effects, outcome, now);
     }
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        if (steps[i].is_needed) {
-            weiri_sql_run(&store->writer, steps[i].which, WEIRI_VALUES(row->number));
-        }
+    if (effects->takes_again) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_AGAIN, WEIRI_VALUES(row->number));
     }
-    if (effects->kept.outcome != 0) {
-        weiri_attempt_add(store, row->number, &effects->kept, now.wall_ns);
+    if (effects->forgets_attempts) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, WEIRI_VALUES(row->number));
+    }
+    if (effects->frees_key) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_FREE_KEY, WEIRI_VALUES(row->number));
+    }
+    /* Not on a full disk, since settlements must need no space. */
+    if (kept->outcome != 0 && !store->is_full && weiri_space_has_reserve(store)) {
+        weiri_sql_run(&store->writer, WEIRI_SQL_ADD_ATTEMPT,
+                      WEIRI_VALUES(row->number, WEIR_ATTEMPTS_MAX - 1, kept->outcome, now.wall_ns,
+                                   kept->status, kept->exit_status, kept->signal, kept->tail));
     }
     if (effects->burial != WEIR_OK) {
         weiri_burials_add(store, row->number, &row->facts, effects->burial, effects->reason);
@@ -302,7 +300,7 @@ static int count_wakes(struct weiri_store *store, const struct weiri_tally *tall
     bool concerns_all =
         tally->has_suspect ||
         (tally->lease_ns != 0 &&
-         tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS)) ||
+         tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), WEIRI_WAIT_MAX_NS)) ||
         (tally->delayed_ns != 0 &&
          !weiri_sql_find(
              &store->writer, WEIRI_SQL_ONE_BEFORE,

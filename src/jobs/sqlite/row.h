@@ -85,14 +85,6 @@ enum weir_status weiri_row_refile(struct weiri_store *store, struct weiri_tally 
                                   struct weiri_tally *to, struct weiri_job_row *row, int64_t tube,
                                   struct weiri_now now);
 
-/* The attempts of jobs that failed. A row is written in the transaction that settles the run, or
- * that takes the job back after its lease ended, and is removed with the job. */
-
-/* Adds the attempt that has just ended: the job's row has its start, its owner and its reason. On a
- * full disk it adds nothing, since settlements must need no space. */
-void weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
-                       int64_t now_ns);
-
 /* Deletes some hundred rows of jobs that have ended, with what belongs to them (policies.c): those
  * of the tube that its policy keeps no longer, the oldest first, and stubs of any tube. All rows
  * that leave leave here. true: others may be left. */
