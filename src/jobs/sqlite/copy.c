@@ -9,19 +9,15 @@
 void weiri_job_read(struct weiri_connection *connection, sqlite3_stmt *statement,
                     struct weiri_job_row *ret_row, struct weir_job *ret_job)
 {
-    struct weir_job job = {.progress = -1};
-    struct weiri_job_row row = {.number = 0};
-    weiri_row_read(connection, statement, &row);
-    job.reason = weiri_sql_text(connection, statement, WEIRI_COLUMN_reason);
-    job.key = weiri_sql_text(connection, statement, WEIRI_COLUMN_key);
-    job.identity = weiri_sql_text(connection, statement, WEIRI_COLUMN_identity);
+    weiri_row_read(connection, statement, ret_row);
+    *ret_job = (struct weir_job){
+        .progress = -1, .priority = ret_row->priority, .created_ns = ret_row->created_ns};
+    ret_job->reason = weiri_sql_text(connection, statement, WEIRI_COLUMN_reason);
+    ret_job->key = weiri_sql_text(connection, statement, WEIRI_COLUMN_key);
+    ret_job->identity = weiri_sql_text(connection, statement, WEIRI_COLUMN_identity);
 #define READ(name, kind, limit, feature)                                                           \
-    job.name = weiri_sql_text(connection, statement, WEIRI_COLUMN_##name);
+    ret_job->name = weiri_sql_text(connection, statement, WEIRI_COLUMN_##name);
     WEIRI_WORD_FIELDS(READ)
-    job.priority = row.priority;
-    job.created_ns = row.created_ns;
-    *ret_row = row;
-    *ret_job = job;
 }
 
 struct weiri_reservation *weiri_job_copy(struct weiri_store *store,

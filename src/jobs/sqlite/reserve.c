@@ -24,16 +24,15 @@ struct pick {
 static void read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
                       struct pick *ret_pick)
 {
-    struct pick pick = {.reservation = NULL};
     struct weir_job job;
-    weiri_job_read(&store->writer, statement, &pick.row, &job);
+    weiri_job_read(&store->writer, statement, &ret_pick->row, &job);
     job.tube = tube;
-    pick.reservation = weiri_job_copy(store, &store->writer, statement, pick.row.number, &job);
-    if (pick.reservation != NULL && pick.reservation->status != WEIR_OK) {
-        weiri_reservation_free(&store->config->allocator, pick.reservation);
-        pick.reservation = NULL;
+    ret_pick->reservation =
+        weiri_job_copy(store, &store->writer, statement, ret_pick->row.number, &job);
+    if (ret_pick->reservation != NULL && ret_pick->reservation->status != WEIR_OK) {
+        weiri_reservation_free(&store->config->allocator, ret_pick->reservation);
+        ret_pick->reservation = NULL;
     }
-    *ret_pick = pick;
 }
 
 /* Reads the next jobs in order at a time, at most limit. The caller owns those read. */
