@@ -162,8 +162,9 @@ static void run_pause(struct weiri_store *store, struct weiri_edit_request *requ
 {
     const struct weiri_edit *edit = request->edit;
     int64_t tube;
-    request->is_known = weiri_tube_find(&store->writer, edit->name, &tube);
-    if (!request->is_known) {
+    if (!weiri_tube_find(&store->writer, edit->name, &tube)) {
+        request->status =
+            weiri_fail(&request->error, WEIR_ENOTFOUND, "there is no tube %.200s", edit->name);
         return;
     }
     int64_t until = weiri_time_add(weiri_store_now(store), edit->pause_ns);
@@ -176,7 +177,6 @@ static void run_pause(struct weiri_store *store, struct weiri_edit_request *requ
 static void run_edit(struct weiri_store *store, void *arg)
 {
     struct weiri_edit_request *request = arg;
-    request->is_known = true;
     request->status = WEIR_OK;
     request->has_more = false;
     switch (request->edit->kind) {
@@ -200,17 +200,11 @@ enum weir_status weiri_store_edit(void *store, const struct weiri_edit *edit,
         status = weiri_commit(store, run_edit, &request, ret_error);
         request.is_again = true;
     } while (status == WEIR_OK && request.has_more);
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK && request.status != WEIR_OK) {
+        status = weiri_fail(ret_error, request.status, "%s", request.error.text);
     }
-    if (!request.is_known) {
-        return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no %s %.200s",
-                          edit->kind == WEIRI_TUBE_PAUSE ? "tube" : "schedule", edit->name);
-    }
-    if (request.status == WEIR_OK && edit->ret_id != NULL) {
+    if (status == WEIR_OK && edit->ret_id != NULL) {
         weiri_number_format(request.job, edit->ret_id);
     }
-    return request.status == WEIR_OK
-               ? WEIR_OK
-               : weiri_fail(ret_error, request.status, "%s", request.error.text);
+    return status;
 }

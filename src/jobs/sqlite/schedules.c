@@ -3,6 +3,7 @@
 /* Firing schedules, and changing them. */
 #include "jobs/sqlite/exchange.h"
 
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/core/firing.h"
 #include "jobs/sqlite/read.h"
@@ -249,8 +250,10 @@ void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *r
         put_schedule(store, edit);
         return;
     }
-    request->is_known = find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row);
-    if (request->is_known) {
-        change(store, request, &row);
+    if (!find_row(store, WEIRI_SQL_FIND_SCHEDULE, WEIRI_VALUES(edit->name), &row)) {
+        request->status =
+            weiri_fail(&request->error, WEIR_ENOTFOUND, "there is no schedule %.200s", edit->name);
+        return;
     }
+    change(store, request, &row);
 }

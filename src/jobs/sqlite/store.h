@@ -163,7 +163,6 @@ struct weiri_edit_request {
     const struct weiri_edit *edit;
     bool is_again; /* a transaction before has made the change, and left a rest */
     /* Results. */
-    bool is_known;           /* there is what has the name */
     int64_t job;             /* of a run of a schedule */
     bool has_more;           /* rows may be left of jobs that the policy does not keep */
     enum weir_status status; /* whether the change was refused */
