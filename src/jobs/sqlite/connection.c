@@ -129,9 +129,6 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
                                   const struct weiri_broker_config *config,
                                   struct weir_error *ret_error)
 {
-    /* SQLite opens the file without reading more than the page size; nothing else is read or
-     * written before the header is known to be ours. */
-    int ignored;
     weiri_sql_fail(connection, open_database(path, query, &connection->db));
     sqlite3 *db = connection->db;
     if (connection->code == SQLITE_OK) {
@@ -141,19 +138,14 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    bool is_whole = kind == WEIRI_CONNECTION_WRITER && !has(path, "-wal");
-    enum weir_status status = weiri_schema_check_header(db, path, is_whole, &ignored, ret_error);
-    if (status == WEIR_OK) {
-        connection->is_for_one_call = query != NULL;
-        status = set_up(connection, path, kind, config, ret_error);
-        if (status == WEIR_ENOTFOUND && has(path, "-wal") && !has(path, "-shm")) {
-            status = weiri_fail(ret_error, WEIR_EACCESS,
-                                "%s-shm, the index of its log, cannot be made, and without it the "
-                                "log cannot be read: copy the store and its log elsewhere",
-                                path);
-        }
-    }
-    return status;
+    connection->is_for_one_call = query != NULL;
+    enum weir_status status = set_up(connection, path, kind, config, ret_error);
+    return status != WEIR_ENOTFOUND || !has(path, "-wal") || has(path, "-shm")
+               ? status
+               : weiri_fail(ret_error, WEIR_EACCESS,
+                            "%s-shm, the index of its log, cannot be made, and without it the "
+                            "log cannot be read: copy the store and its log elsewhere",
+                            path);
 }
 
 enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,

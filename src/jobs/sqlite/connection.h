@@ -25,8 +25,9 @@ enum weiri_connection_kind {
     WEIRI_CONNECTION_READER  /* refuses to change anything */
 };
 
-/* Opens a store's file, which must exist, and checks it. The caller must close the connection
- * whether or not this succeeds: only the caller knows whether a new WAL may be removed. */
+/* Opens a store's file, which was found to be one (weiri_schema_peek()), and checks its tables. The
+ * caller must close the connection whether or not this succeeds: only the caller knows whether a
+ * new WAL may be removed. */
 WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *connection,
                                                       const char *path,
                                                       enum weiri_connection_kind kind,

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state, and others: row.h); one
@@ -209,8 +210,8 @@ static enum weir_status check_version(const char *path, int user_version,
                                 : "an earlier build made it, and it is not converted");
 }
 
-enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, bool is_whole,
-                                           int *ret_user_version, struct weir_error *ret_error)
+static enum weir_status check_header(sqlite3 *db, const char *path, bool is_locked,
+                                     int *ret_user_version, struct weir_error *ret_error)
 {
     sqlite3_int64 size = 0;
     unsigned char header[WEIRI_HEADER_SIZE];
@@ -242,23 +243,24 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, bool i
     sqlite3_int64 expected = page * (sqlite3_int64)big_endian(header + HEADER_PAGE_COUNT);
     *ret_user_version = weiri_schema_header_user_version(header);
     status = check_version(path, *ret_user_version, ret_error);
-    return status != WEIR_OK || !is_whole || size >= expected
+    return status != WEIR_OK || !is_locked || size >= expected ||
+                   weiri_place_size(path, "-wal") >= 0
                ? status
                : weiri_fail(ret_error, WEIR_ECORRUPT,
                             "%s has %lld bytes, its header says %lld: it is damaged", path,
                             (long long)size, (long long)expected);
 }
 
-enum weir_status weiri_schema_peek(const char *path, bool must_write, int *ret_user_version,
+enum weir_status weiri_schema_peek(const char *path, bool is_locked, int *ret_user_version,
                                    struct weir_error *ret_error)
 {
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(
         path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    enum weir_status status =
-        code == SQLITE_OK ? weiri_schema_check_header(db, path, false, ret_user_version, ret_error)
-                          : weiri_sqlite_fail(ret_error, db, code, path);
-    if (status == WEIR_OK && must_write && sqlite3_db_readonly(db, "main") != 0) {
+    enum weir_status status = code == SQLITE_OK
+                                  ? check_header(db, path, is_locked, ret_user_version, ret_error)
+                                  : weiri_sqlite_fail(ret_error, db, code, path);
+    if (status == WEIR_OK && !is_locked && sqlite3_db_readonly(db, "main") != 0) {
         status =
             weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
     }

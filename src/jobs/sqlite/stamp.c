@@ -160,7 +160,7 @@ static enum weir_status read_log(const char *path, bool is_whole, struct log_fac
 enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir_error *ret_error)
 {
     int user_version = 0;
-    enum weir_status status = weiri_schema_peek(path, false, &user_version, ret_error);
+    enum weir_status status = weiri_schema_peek(path, true, &user_version, ret_error);
     struct log_facts log = {.is_there = false};
     if (status == WEIR_OK) {
         status = read_log(path, false, &log, ret_error);

@@ -195,7 +195,7 @@ enum weir_status weiri_store_open_writer(struct weiri_store *store, void *arg,
     enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
     int ignored;
     if (status == WEIR_OK && exists) { /* before any file is made beside it */
-        status = weiri_schema_peek(store->path, true, &ignored, ret_error);
+        status = weiri_schema_peek(store->path, false, &ignored, ret_error);
     }
     return status == WEIR_OK ? weiri_store_open_locked(store, open_file, arg, ret_error) : status;
 }
