@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/store.h"
 
-#include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/write.h"
 
 /* The most jobs that a transaction makes ready on a full disk: their changes fit in the reserve. */
@@ -109,7 +108,7 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
 static enum weir_status transact_when_damaged(struct weiri_store *store, struct weiri_list *alone,
                                               struct weir_error *ret_error)
 {
-    if (store->has_repaired || weiri_repair_indexes(&store->writer) != SQLITE_OK) {
+    if (store->has_repaired || weiri_repair_indexes(store) != SQLITE_OK) {
         (void)weiri_write_rollback(store, &store->writer);
         return WEIR_ECORRUPT;
     }

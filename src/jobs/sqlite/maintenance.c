@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/stamp.h"
@@ -26,20 +25,17 @@ static const char *const orphans[] = {
     "DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs)",
 };
 
-struct rebuilding {
-    struct weir_repair_counts *counts;
-    bool is_damaged; /* the old indexes cannot be read: their pages are left unused */
-};
-
+/* Where an index cannot be read, the leader makes those of jobs anew before this is run again. */
 static void rebuild(struct weiri_store *own, void *arg)
 {
-    const struct rebuilding *rebuilding = arg;
+    struct weir_repair_counts *counts = arg;
     struct weiri_connection *writer = &own->writer;
-    rebuilding->counts->orphans = 0;
-    weiri_repair_in_transaction(writer, rebuilding->is_damaged, &rebuilding->counts->damaged);
+    counts->orphans = 0;
+    weiri_sql_exec(writer, "REINDEX");
+    counts->damaged = own->mended + weiri_repair_rows(writer);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]); i++) {
         weiri_sql_exec(writer, orphans[i]);
-        rebuilding->counts->orphans += (uint64_t)sqlite3_changes(writer->db);
+        counts->orphans += (uint64_t)sqlite3_changes(writer->db);
     }
     own->changes_before = -1; /* SQLite counts no changes of indexes */
 }
@@ -121,14 +117,8 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
 static enum weir_status repair(struct weiri_store *own, struct weir_repair_counts *counts,
                                struct weir_error *ret_error)
 {
-    struct rebuilding rebuilding = {counts, false};
     struct stretch stretch = {.count = 1};
-    enum weir_status status = weiri_commit(own, rebuild, &rebuilding, ret_error);
-    if (status == WEIR_ECORRUPT) {
-        rebuilding.is_damaged = true;
-        weiri_error_clear(ret_error);
-        status = weiri_commit(own, rebuild, &rebuilding, ret_error);
-    }
+    enum weir_status status = weiri_commit(own, rebuild, counts, ret_error);
     while (status == WEIR_OK && stretch.count > 0) {
         status = weiri_commit(own, check_stretch, &stretch, ret_error);
         counts->jobs += stretch.found.jobs;
@@ -145,8 +135,7 @@ enum weir_status weiri_store_care(void *arg, struct weiri_care *care, struct wei
     if (care->kind == WEIRI_CARE_BACKUP) {
         return weiri_store_backup(store, care->path, ret_error);
     }
-    /* A repair makes the indexes anew itself. */
-    struct weiri_store own = {.config = store->config, .has_repaired = true};
+    struct weiri_store own = {.config = store->config};
     memcpy(own.path, store->path, sizeof(own.path));
     enum weir_status status =
         weiri_store_open(&own, weiri_store_open_writer, &must_exist, ret_error);

@@ -1,10 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/repair.h"
-
-#include <stddef.h>
-
+/* Damaged indexes are made anew, and rows mended. */
 #include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/store.h"
 
 /* DROP INDEX would walk the damaged pages. So the indexes are taken out of the schema, and their
  * pages are left unused. */
@@ -54,41 +52,28 @@ static const char number[] =
     "attempts UNION ALL SELECT job FROM schedules) WHERE id < 1 << 62)); " RENUMBER("bodies", "id")
         RENUMBER("attempts", "job") RENUMBER("jobs NOT INDEXED", "id");
 
-/* Returns how many rows it changed for that. */
-static uint64_t make_anew(struct weiri_connection *connection)
+uint64_t weiri_repair_rows(struct weiri_connection *connection)
 {
+    weiri_sql_exec(connection, number);
+    weiri_sql_exec(connection, bury);
+    uint64_t changes = (uint64_t)sqlite3_changes(connection->db);
+    weiri_sql_exec(connection, mend);
+    return changes + (uint64_t)sqlite3_changes(connection->db);
+}
+
+int weiri_repair_indexes(struct weiri_store *store)
+{
+    struct weiri_connection *connection = &store->writer;
+    weiri_sql_run(connection, WEIRI_SQL_BEGIN, NULL);
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     weiri_sql_exec(connection, forget);
     weiri_sql_exec(connection, share);
-    uint64_t changes = (uint64_t)sqlite3_changes(connection->db);
+    store->mended = (uint64_t)sqlite3_changes(connection->db);
     weiri_schema_make_indexes(connection);
     if (connection->code != SQLITE_OK) {
         (void)sqlite3_exec(connection->db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
     }
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    return changes;
-}
-
-void weiri_repair_in_transaction(struct weiri_connection *connection, bool is_damaged,
-                                 uint64_t *ret_damaged)
-{
-    *ret_damaged = 0;
-    if (is_damaged) {
-        *ret_damaged = make_anew(connection);
-    } else {
-        weiri_sql_exec(connection, "REINDEX");
-    }
-    weiri_sql_exec(connection, number);
-    weiri_sql_exec(connection, bury);
-    *ret_damaged += (uint64_t)sqlite3_changes(connection->db);
-    weiri_sql_exec(connection, mend);
-    *ret_damaged += (uint64_t)sqlite3_changes(connection->db);
-}
-
-int weiri_repair_indexes(struct weiri_connection *connection)
-{
-    uint64_t ignored;
-    weiri_sql_run(connection, WEIRI_SQL_BEGIN, NULL);
-    weiri_repair_in_transaction(connection, true, &ignored);
+    store->mended += weiri_repair_rows(connection);
     return weiri_sql_run(connection, WEIRI_SQL_COMMIT, NULL);
 }

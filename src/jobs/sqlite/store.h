@@ -66,7 +66,8 @@ struct weiri_store {
     bool has_trimmed;              /* it has deleted rows of jobs that have ended */
     int64_t passed;                /* up to this row ended jobs of any tube were looked through */
     int64_t census_ns;             /* when a look counts all rows again */
-    bool has_repaired;             /* its indexes */
+    bool has_repaired;             /* its indexes, */
+    uint64_t mended;               /* and so many rows */
     uint64_t files[3];             /* identities of what the writer has open: file, log, index */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
@@ -157,6 +158,14 @@ typedef void weiri_commit_fn(struct weiri_store *store, void *arg);
 
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
                                              void *arg, struct weir_error *ret_error);
+
+/* Makes the indexes of jobs anew from their table, in a transaction of its own, and mends the rows.
+ * Called by the leader, outside of transactions, after a statement found an index damaged. Fails
+ * where the table is damaged too; the caller rolls back then. Returns a code of SQLite. */
+int weiri_repair_indexes(struct weiri_store *store);
+/* Inside a transaction: buries the jobs that are in no known state, mends numbers that are none,
+ * and raises the floor of the ids. Returns how many rows it changed for that. */
+uint64_t weiri_repair_rows(struct weiri_connection *connection);
 
 /* A struct weiri_edit in its transactions. */
 struct weiri_edit_request {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
@@ -263,7 +262,7 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
     CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
     /* Repairs keep the program's indexes, and copies have all. */
     struct weiri_store *store = outbox.broker->store;
-    CHECK_INT(weiri_repair_indexes(&store->writer), ==, SQLITE_OK);
+    CHECK_INT(weiri_repair_indexes(store), ==, SQLITE_OK);
     CHECK_STATUS(weir_broker_backup(outbox.broker, "copy.db", NULL), WEIR_OK);
     weir_broker *copy = jobs_store_open("copy.db?shared=1", &wall);
     store = copy->store;
