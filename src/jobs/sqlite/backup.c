@@ -7,9 +7,7 @@
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
-#include "jobs/sqlite/url.h"
 
 /* In one step: others may write meanwhile, and are not in the copy. */
 static void copy_pages(sqlite3 *from, struct weiri_connection *to)

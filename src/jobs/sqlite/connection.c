@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
 

@@ -149,4 +149,25 @@ void weiri_sql_exec(struct weiri_connection *connection, const char *sql);
 bool weiri_sql_find(struct weiri_connection *connection, enum weiri_sql which,
                     const struct weiri_value *values, int64_t *ret_number);
 
+/* Failures (result.c). Inside this folder results are SQLite's codes. They become statuses in the
+ * public operations. */
+
+/* Writes a failure of SQLite into ret_error, and returns its status. db may be NULL; it has the
+ * system's error behind a code. */
+enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
+                                   const char *path);
+
+/* Whether code is of a failed write or flush, after which the device cannot be trusted with the
+ * next write either. */
+bool weiri_sqlite_is_lasting(int code);
+
+/* The last error number of a file (SQLITE_FCNTL_JOURNAL_POINTER: the log;
+ * SQLITE_FCNTL_FILE_POINTER: the database); 0: none. */
+int weiri_sqlite_errno(sqlite3 *db, int which_file);
+
+/* SQLITE_FULL where code is a failed write to a file because of a quota or a limit; else code.
+ * SQLite itself distinguishes only a full disk from a broken one, and sqlite3_system_errno() may be
+ * that of an earlier failure. */
+int weiri_sqlite_refine(sqlite3 *db, int which_file, int code);
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/stamp.h"
 #include "jobs/sqlite/write.h"

@@ -14,7 +14,6 @@
 #include "base/errno.h"
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/result.h"
 
 /* A database is made under another name, so that what is at its path is whole. */
 static const char new_suffix[] = ".weir-new";

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "jobs/sqlite/result.h"
 
 enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_reading *ret_reading,
                                     struct weir_error *ret_error)

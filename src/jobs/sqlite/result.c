@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/connection.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool is_about_index(int code)
            code == SQLITE_IOERR_SHMMAP;
 }
 
-enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
+static enum weir_status status_of(sqlite3 *db, int code)
 {
     if (code == SQLITE_IOERR_NOMEM) {
         return WEIR_ENOMEM;
@@ -122,7 +122,7 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
                                    const char *path)
 {
     code = refine_damage(db, code);
-    enum weir_status status = weiri_sqlite_status(db, code);
+    enum weir_status status = status_of(db, code);
     /* The connection's text is of its last call, which did not fail if weir found the failure. */
     bool is_last = db != NULL && sqlite3_extended_errcode(db) == code;
     const char *text = is_last ? sqlite3_errmsg(db) : sqlite3_errstr(code);

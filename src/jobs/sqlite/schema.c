@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "jobs/sqlite/place.h"
-#include "jobs/sqlite/result.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state, and others: row.h); one
  * row per tube, with its pause, its policy, and totals of what is not in rows of jobs (any more):

@@ -4,7 +4,6 @@
 
 #include "base/errno.h"
 #include "jobs/sqlite/place.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
 enum {

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
 /* The log's format (SQLite's file format, section 4.1). */

@@ -17,10 +17,8 @@
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/stamp.h"
-#include "jobs/sqlite/url.h"
 #include "jobs/sqlite/worker.h"
 #include "jobs/sqlite/write.h"
 

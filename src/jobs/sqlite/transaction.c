@@ -15,7 +15,6 @@
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/put.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/store.h"

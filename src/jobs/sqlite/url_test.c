@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/url.h"
+#include "jobs/sqlite/place.h"
 
 #include <limits.h>
 #include <stdio.h>

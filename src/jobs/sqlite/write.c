@@ -8,7 +8,6 @@
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/stamp.h"
 
