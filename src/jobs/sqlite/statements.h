@@ -21,7 +21,6 @@
                "AND name <> 'sqlite_sequence'")                                                    \
     X(SET_WAL, "PRAGMA journal_mode = WAL")                                                        \
     X(USER_VERSION, "PRAGMA user_version")                                                         \
-    X(SCHEMA_COOKIE, "PRAGMA schema_version")                                                      \
     /* Whether leases and the era are of this boot, ?1, which has a name; ?2: the leases' time. */ \
     X(IS_BEGUN,                                                                                    \
       "SELECT 1 FROM meta WHERE id = 1 AND boot = ?1 AND boot <> 'unknown' AND NOT EXISTS "        \

@@ -23,7 +23,6 @@
 struct transaction {
     struct weiri_store store;     /* its writer is the program's connection */
     struct weiri_connection weir; /* the other connection */
-    int64_t schema;               /* SQLite's number of the schema that was checked last */
     bool is_open;                 /* it has the lock */
 };
 
@@ -53,30 +52,17 @@ static void close_weir(struct transaction *transaction)
     weiri_connection_close(&transaction->weir, false);
 }
 
-/* Checks that nothing of the program's is on weir's tables, where the schema has changed. */
-static enum weir_status check_schema(struct transaction *transaction, struct weir_error *ret_error)
+/* Checks that nothing of the program's is on weir's tables. */
+static enum weir_status check_schema(struct weiri_store *store, struct weir_error *ret_error)
 {
-    struct weiri_store *store = &transaction->store;
-    sqlite3 *db = store->writer.db;
-    int64_t schema = 0;
-    if (!weiri_sql_find(&store->writer, WEIRI_SQL_SCHEMA_COOKIE, NULL, &schema)) {
-        return weiri_sqlite_fail(ret_error, db, weiri_sql_forget(&store->writer), store->path);
-    }
-    if (schema == transaction->schema) {
-        return WEIR_OK;
-    }
-    enum weir_status status =
-        weiri_schema_check(&store->writer, store->path, store->config->flags, ret_error);
-    transaction->schema = status == WEIR_OK ? schema : transaction->schema;
-    return status;
+    return weiri_schema_check(&store->writer, store->path, store->config->flags, ret_error);
 }
 
 static enum weir_status prepare(struct weiri_store *store, void *arg, struct weir_error *ret_error)
 {
     struct transaction *transaction = arg;
     sqlite3 *db = store->writer.db;
-    transaction->schema = -1;
-    enum weir_status status = check_schema(transaction, ret_error);
+    enum weir_status status = check_schema(store, ret_error);
     if (status == WEIR_OK) {
         status = weiri_connection_open(&transaction->weir, store->path, WEIRI_CONNECTION_WRITER,
                                        store->config, ret_error);
@@ -260,7 +246,7 @@ static void rollback(struct transaction *transaction)
 static enum weir_status commit(struct transaction *transaction, struct weir_error *ret_error)
 {
     struct weiri_store *store = &transaction->store;
-    enum weir_status status = check_schema(transaction, ret_error);
+    enum weir_status status = check_schema(store, ret_error);
     if (status != WEIR_OK) {
         rollback(transaction);
         return status;
