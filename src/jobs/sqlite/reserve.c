@@ -37,13 +37,16 @@ static void read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt 
 
 /* Reads the next jobs in order at a time, at most limit. The caller owns those read. */
 static size_t pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
-                   uint32_t group_limit, size_t limit, int64_t now_ns, struct pick *picks)
+                   uint32_t group_limit, size_t limit, int64_t suspect, int64_t now_ns,
+                   struct pick *picks)
 {
     struct weiri_connection *writer = &store->writer;
     sqlite3_stmt *statement;
     size_t count = 0;
-    bool is = weiri_sql_first(writer, WEIRI_SQL_PICK,
-                              WEIRI_VALUES(tube, group_limit, (int64_t)limit, now_ns), &statement);
+    const struct weiri_value *values =
+        WEIRI_VALUES(tube, group_limit, (int64_t)limit, now_ns,
+                     suspect == 0 ? weiri_null() : weiri_int(suspect));
+    bool is = weiri_sql_first(writer, WEIRI_SQL_PICK, values, &statement);
     for (; is && count < limit; is = weiri_sql_next(writer, statement)) {
         read_pick(store, exchange->tube, statement, &picks[count++]);
     }
@@ -51,11 +54,10 @@ static size_t pick(struct weiri_store *store, const struct weiri_exchange *excha
     return count;
 }
 
-/* Reads the first suspect of the tube, where it may begin. ret_in_ns: when it may, else. One that
- * waits to run alone is awaited by those of other tubes, as long as its tube is looked at. */
-static bool pick_suspect(struct weiri_store *store, const struct weiri_exchange *exchange,
-                         int64_t tube, uint32_t group_limit, struct pick *ret_pick,
-                         int64_t *ret_in_ns)
+/* The first suspect of the tube, where it may begin; 0: none. ret_in_ns: when it may, else. One
+ * that waits to run alone is awaited by those of other tubes, as long as its tube is looked at. */
+static int64_t find_suspect(struct weiri_store *store, const struct weiri_exchange *exchange,
+                            int64_t tube, uint32_t group_limit, int64_t *ret_in_ns)
 {
     struct weiri_connection *writer = &store->writer;
     struct weiri_job_row row = {.number = 0};
@@ -64,51 +66,20 @@ static bool pick_suspect(struct weiri_store *store, const struct weiri_exchange 
     store->awaited_until_ns = store->awaited_tube == tube ? 0 : store->awaited_until_ns;
     if (!weiri_sql_first(writer, WEIRI_SQL_FIRST_SUSPECT, WEIRI_VALUES(tube, group_limit),
                          &statement)) {
-        return false;
+        return 0;
     }
     weiri_row_read(writer, statement, &row);
+    weiri_sql_leave(statement);
     const struct weiri_suspects here = weiri_suspects_here(store, exchange, tube);
-    bool begins = weiri_suspect_begins(&here, &row.facts, exchange->attempts_max);
-    if (begins) {
-        read_pick(store, exchange->tube, statement, ret_pick);
-    } else {
-        *ret_in_ns = here.new_in_ns > 0 ? here.new_in_ns : WEIRI_SUSPECT_NEW_NS;
+    if (weiri_suspect_begins(&here, &row.facts, exchange->attempts_max)) {
+        return row.number;
     }
-    if (!begins && weiri_runs_alone(&row.facts, row.facts.attempts + 1, exchange->attempts_max)) {
+    *ret_in_ns = here.new_in_ns > 0 ? here.new_in_ns : WEIRI_SUSPECT_NEW_NS;
+    if (weiri_runs_alone(&row.facts, row.facts.attempts + 1, exchange->attempts_max)) {
         store->awaited_tube = tube;
         store->awaited_until_ns = weiri_time_add(weiri_store_lease_now(store), AWAITED_NS);
     }
-    weiri_sql_leave(statement);
-    return begins;
-}
-
-static bool is_before(const struct weiri_job_row *a, const struct weiri_job_row *b)
-{
-    return a->priority != b->priority                 ? a->priority < b->priority
-           : a->facts.run_at_ns != b->facts.run_at_ns ? a->facts.run_at_ns < b->facts.run_at_ns
-                                                      : a->number < b->number;
-}
-
-/* Puts a suspect at its place among picked jobs. Those behind it are picked again, since the next
- * suspect may be before them. Where all are before it, there may be more of them: its turn has not
- * come. Returns their number. */
-static size_t insert(struct weiri_store *store, struct pick *picks, size_t count,
-                     const struct pick *suspect)
-{
-    const struct weir_allocator *allocator = &store->config->allocator;
-    size_t at = 0;
-    while (at < count && is_before(&picks[at].row, &suspect->row)) {
-        at++;
-    }
-    if (at == count && count > 0) {
-        weiri_reservation_free(allocator, suspect->reservation);
-        return count;
-    }
-    for (size_t i = at; i < count; i++) {
-        weiri_reservation_free(allocator, picks[i].reservation);
-    }
-    picks[at] = *suspect;
-    return at + 1;
+    return 0;
 }
 
 /* The reserved jobs of a group, those of this transaction too. */
@@ -202,20 +173,17 @@ bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
     while (count > 0 && exchange->reserved_count < exchange->wanted &&
            picked - exchange->reserved_count < store->promote_max) {
         struct pick picks[PICK_MAX];
-        struct pick suspect;
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < store->promote_max ? missing : store->promote_max;
         limit = limit < PICK_MAX ? limit : PICK_MAX;
-        bool begins = pick_suspect(store, exchange, tube, group_limit, &suspect, ret_suspect_in_ns);
-        count = pick(store, exchange, tube, group_limit, limit, now.wall_ns, picks);
-        count = begins ? insert(store, picks, count, &suspect) : count;
-        picked += count;
-        bool is_over = false; /* a suspect was left, which may be before the others: pick again */
+        int64_t suspect = find_suspect(store, exchange, tube, group_limit, ret_suspect_in_ns);
+        count = pick(store, exchange, tube, group_limit, limit, suspect, now.wall_ns, picks);
+        bool is_over = false; /* behind a suspect: the next one may be before the others */
         for (size_t i = 0; i < count; i++) {
-            const struct weiri_job_facts *facts = &picks[i].row.facts;
             if (store->writer.code == SQLITE_OK && !is_over) {
+                picked++;
                 handle(store, exchange, tally, &picks[i], record, now);
-                is_over = facts->state == WEIR_JOB_READY && weiri_is_suspect(facts);
+                is_over = weiri_is_suspect(&picks[i].row.facts);
             } else {
                 weiri_reservation_free(&store->config->allocator, picks[i].reservation);
             }

@@ -100,9 +100,10 @@
     X(DELETE_BODY, "DELETE FROM bodies WHERE id = ?1")                                             \
     X(EXPIRED, "SELECT id FROM jobs INDEXED BY jobs_reserved WHERE state = 3 AND tube = ?1 "       \
                "AND lease <= ?2 ORDER BY lease LIMIT 1")                                           \
-    /* The next jobs at the time ?4, at most ?3: ready ones, and due ones of the first level that  \
-     * has any, but none behind these, since other levels may have due ones before it. They are    \
-     * told in the order of `next`, which is the outer loop: bodies are not sorted. */             \
+    /* The next jobs at the time ?4, at most ?3: ready ones, the suspect ?5 (NULL: none), and due  \
+     * ones of the first level that has any, but none behind these, since other levels may have    \
+     * due ones before it. They are told in the order of `next`, which is the outer loop: bodies   \
+     * are not sorted. */                                                                          \
     X(PICK, WEIRI_SQL_LEVELS_OF                                                                    \
       "?1" WEIRI_SQL_LEVELS " AND NOT EXISTS (SELECT 1" WEIRI_SQL_OF_LEVEL                         \
       "AND run_at <= ?4 AND " WEIRI_SQL_HAS_ROOM ")), "                                            \
@@ -113,11 +114,11 @@
       "AND priority <= coalesce((SELECT level FROM due), 1 << 31) AND " WEIRI_SQL_HAS_ROOM         \
       " UNION ALL SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed WHERE state = 1 "  \
       "AND tube = ?1 AND priority = (SELECT level FROM due) AND run_at <= ?4 "                     \
-      "AND " WEIRI_SQL_HAS_ROOM " ORDER BY 2, 3, 1 LIMIT ?3) "                                     \
+      "AND " WEIRI_SQL_HAS_ROOM " UNION ALL SELECT id, priority, run_at FROM jobs WHERE id = ?5 "  \
+      "AND priority <= coalesce((SELECT level FROM due), 1 << 31) ORDER BY 2, 3, 1 LIMIT ?3) "     \
       "SELECT " WEIRI_SQL_SHOWN WEIRI_SQL_BODY                                                     \
       "FROM next LEFT JOIN jobs ON jobs.id = number" WEIRI_SQL_APART)                              \
-    X(FIRST_SUSPECT, "SELECT " WEIRI_SQL_SHOWN WEIRI_SQL_BODY                                      \
-                     "FROM jobs INDEXED BY jobs_suspects" WEIRI_SQL_APART                          \
+    X(FIRST_SUSPECT, "SELECT " WEIRI_SQL_JOB " FROM jobs INDEXED BY jobs_suspects "                \
                      "WHERE state = 9 AND " WEIRI_SQL_HAS_ROOM                                     \
                      " AND jobs.tube = ?1 ORDER BY priority, run_at, jobs.id LIMIT 1")             \
     X(COUNT_GROUP, "SELECT count(*) FROM jobs INDEXED BY jobs_group WHERE state = 3 "              \
