@@ -110,29 +110,24 @@ enum weiri_column {
     "AND tube = ?1 GROUP BY \"group\" HAVING count(*) >= ?2))"
 /* The stored states, each with its index: of jobs that may run, and of others. A row is in exactly
  * one of these indexes. */
-#define WEIRI_SQL_DUE_STATES(X) X(ready, 2) X(suspects, 9) X(reserved, 3)
-#define WEIRI_SQL_PAST_STATES(X) X(buried, 4) X(ended, 5) X(stubs, 6)
-#define WEIRI_SQL_LIVE_STATES(X) X(delayed, 1) WEIRI_SQL_DUE_STATES(X)
-#define WEIRI_SQL_STATES(X) WEIRI_SQL_LIVE_STATES(X) WEIRI_SQL_PAST_STATES(X)
+#define WEIRI_SQL_LIVE_STATES(X) X(delayed, 1) X(ready, 2) X(suspects, 9) X(reserved, 3)
+#define WEIRI_SQL_STATES(X) WEIRI_SQL_LIVE_STATES(X) X(buried, 4) X(ended, 5) X(stubs, 6)
 #define WEIRI_SQL_OF_STATE(name, state) " FROM jobs INDEXED BY jobs_" #name " WHERE state = " #state
 #define WEIRI_SQL_COUNTED(name, state)                                                             \
     ", (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id) AS " #name
-#define WEIRI_SQL_NUMBERS                                                                          \
-    WEIRI_SQL_DUE_STATES(WEIRI_SQL_COUNTED) WEIRI_SQL_PAST_STATES(WEIRI_SQL_COUNTED)
+#define WEIRI_SQL_NUMBERS WEIRI_SQL_STATES(WEIRI_SQL_COUNTED)
 #define WEIRI_SQL_HAS_ONE(name, state)                                                             \
     " OR EXISTS (SELECT 1" WEIRI_SQL_OF_STATE(name, state) " AND tube = t.id)"
 #define WEIRI_SQL_HAS_LIVE WEIRI_SQL_LIVE_STATES(WEIRI_SQL_HAS_ONE)
 #define WEIRI_SQL_LESS(name, state) " - (SELECT count(*)" WEIRI_SQL_OF_STATE(name, state) ")"
-/* The tubes with the numbers of their rows; of those in the state delayed each is counted once, as
- * due or not; the time of the first that is due; that of the ready job that is next. ?1: now. */
+/* The tubes with the numbers of their rows; how many of those in the state delayed are due; the
+ * time of the first of these; that of the ready job that is next. ?1: now. */
 #define WEIRI_SQL_BY_LEVEL ", (" WEIRI_SQL_LEVELS_OF "t.id" WEIRI_SQL_LEVELS ") SELECT "
-#define WEIRI_SQL_COUNTED_BY_LEVEL WEIRI_SQL_BY_LEVEL "sum((SELECT count(*)" WEIRI_SQL_OF_LEVEL
 #define WEIRI_SQL_DUE                                                                              \
-    WEIRI_SQL_COUNTED_BY_LEVEL                                                                     \
-    "AND run_at > ?1)) FROM levels) AS delayed" WEIRI_SQL_COUNTED_BY_LEVEL                         \
-    "AND run_at <= ?1)) FROM levels) AS due" WEIRI_SQL_BY_LEVEL                                    \
-    "min((SELECT run_at" WEIRI_SQL_OF_LEVEL                                                        \
-    "AND run_at <= ?1 ORDER BY run_at LIMIT 1)) FROM levels) AS next_due"
+    WEIRI_SQL_BY_LEVEL "sum((SELECT count(*)" WEIRI_SQL_OF_LEVEL                                   \
+                       "AND run_at <= ?1)) FROM levels) AS due" WEIRI_SQL_BY_LEVEL                 \
+                       "min((SELECT run_at" WEIRI_SQL_OF_LEVEL                                     \
+                       "AND run_at <= ?1 ORDER BY run_at LIMIT 1)) FROM levels) AS next_due"
 #define WEIRI_SQL_HEAD " AND tube = t.id ORDER BY priority, run_at LIMIT 1) AS next_"
 #define WEIRI_SQL_NEXT(name, state)                                                                \
     ", (SELECT run_at" WEIRI_SQL_OF_STATE(name, state) WEIRI_SQL_HEAD #name
@@ -146,10 +141,9 @@ enum weiri_column {
 /* What is shown of them. The rows that are there are added to the totals. */
 #define WEIRI_SQL_SHOWN_COUNTS                                                                     \
     ") SELECT iif(paused_until > ?1, paused_until, 0), name, min(ifnull(next_due, 1 << 62), "      \
-    "ifnull(next_ready, 1 << 62), "                                                                \
-    "ifnull(next_suspects, 1 << 62)) % (1 << 62), "                                                \
-    "delayed, ready + suspects + due, reserved, buried, "                                          \
-    "max(put + delayed + due + ready + suspects + reserved + buried + ended + stubs, 0), "         \
+    "ifnull(next_ready, 1 << 62), ifnull(next_suspects, 1 << 62)) % (1 << 62), "                   \
+    "delayed - due, ready + suspects + due, reserved, buried, "                                    \
+    "max(put + delayed + ready + suspects + reserved + buried + ended + stubs, 0), "               \
     "max(done + ended - removed + stubs_done, 0), failed, retried, expired, burials FROM counts "
 /* The tube ?2; NULL: all, as a blob is behind each text. */
 #define WEIRI_SQL_IS_NAMED "WHERE name BETWEEN ifnull(?2, '') AND ifnull(?2, x'')"
