@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Why a job does not run: what is known of it is read, and put into words (core/why.h). */
-#include "jobs/core/why.h"
+/* Why a job does not run: what is known of it is read, and put into words (core/why.c). */
 #include "base/error.h"
 #include "jobs/broker.h"
+#include "jobs/core/job.h"
 
 struct kept {
     weir_broker *broker;

@@ -270,4 +270,19 @@ bool weiri_end_trims(int64_t number);
 /* Jobs that ended then, or before, are kept no longer. */
 int64_t weiri_keep_until(const struct weir_tube_policy *policy, int64_t now_ns);
 
+/* The jobs of a group that run. */
+struct weiri_running {
+    const char *group;
+    uint32_t count;
+    char ids[128]; /* of the first of them: " (17, 20)"; "": none runs */
+};
+
+/* Adds a reserved job, if it is of the group. */
+void weiri_running_add(struct weiri_running *running, const struct weir_job *job);
+
+/* Why a job does not run, by what is known of its tube: a plain function. group_limit is that of
+ * the tube's policy. running is asked only of a job that waits and has a group. */
+void weiri_why_explain(const struct weir_job *job, int64_t paused_until_ns, uint32_t group_limit,
+                       const struct weiri_running *running, struct weir_why *ret_why);
+
 #endif

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/core/why.h"
+#include "jobs/core/job.h"
 
 #include "support/harness.h"
 
