@@ -21,20 +21,6 @@ struct pick {
     struct weiri_reservation *reservation;
 };
 
-static void read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
-                      struct pick *ret_pick)
-{
-    struct weir_job job;
-    weiri_job_read(&store->writer, statement, &ret_pick->row, &job);
-    job.tube = tube;
-    ret_pick->reservation =
-        weiri_job_copy(store, &store->writer, statement, ret_pick->row.number, &job);
-    if (ret_pick->reservation != NULL && ret_pick->reservation->status != WEIR_OK) {
-        weiri_reservation_free(&store->config->allocator, ret_pick->reservation);
-        ret_pick->reservation = NULL;
-    }
-}
-
 /* Reads the next jobs in order at a time, at most limit. The caller owns those read. */
 static size_t pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
                    uint32_t group_limit, size_t limit, int64_t suspect, int64_t now_ns,
@@ -48,7 +34,15 @@ static size_t pick(struct weiri_store *store, const struct weiri_exchange *excha
                      suspect == 0 ? weiri_null() : weiri_int(suspect));
     bool is = weiri_sql_first(writer, WEIRI_SQL_PICK, values, &statement);
     for (; is && count < limit; is = weiri_sql_next(writer, statement)) {
-        read_pick(store, exchange->tube, statement, &picks[count++]);
+        struct pick *one = &picks[count++];
+        struct weir_job job;
+        weiri_job_read(writer, statement, &one->row, &job);
+        job.tube = exchange->tube;
+        one->reservation = weiri_job_copy(store, writer, statement, one->row.number, &job);
+        if (one->reservation != NULL && one->reservation->status != WEIR_OK) {
+            weiri_reservation_free(&store->config->allocator, one->reservation);
+            one->reservation = NULL;
+        }
     }
     weiri_sql_leave(statement);
     return count;

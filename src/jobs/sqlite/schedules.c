@@ -223,25 +223,6 @@ static void run_now(struct weiri_store *store, const struct weiri_schedule_row *
     weiri_tally_flush(store, &tally);
 }
 
-static void change(struct weiri_store *store, struct weiri_edit_request *request,
-                   const struct weiri_schedule_row *row)
-{
-    switch (request->edit->change) {
-    case WEIR_SCHEDULE_REMOVE:
-        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row->number));
-        break;
-    case WEIR_SCHEDULE_PAUSE:
-        pause_schedule(store, row->number, "");
-        break;
-    case WEIR_SCHEDULE_RESUME:
-        resume(store, request, row);
-        break;
-    case WEIR_SCHEDULE_RUN:
-        run_now(store, row, &request->job);
-        break;
-    }
-}
-
 void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *request)
 {
     const struct weiri_edit *edit = request->edit;
@@ -255,5 +236,18 @@ void weiri_schedule_edit(struct weiri_store *store, struct weiri_edit_request *r
             weiri_fail(&request->error, WEIR_ENOTFOUND, "there is no schedule %.200s", edit->name);
         return;
     }
-    change(store, request, &row);
+    switch (edit->change) {
+    case WEIR_SCHEDULE_REMOVE:
+        weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, WEIRI_VALUES(row.number));
+        break;
+    case WEIR_SCHEDULE_PAUSE:
+        pause_schedule(store, row.number, "");
+        break;
+    case WEIR_SCHEDULE_RESUME:
+        resume(store, request, &row);
+        break;
+    case WEIR_SCHEDULE_RUN:
+        run_now(store, &row, &request->job);
+        break;
+    }
 }
