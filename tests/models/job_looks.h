@@ -257,7 +257,7 @@ static void do_settle(void)
         return;
     }
     const struct weiri_reservation reservation = {
-        .number = held->number, .token = held->token, .job = {.group = group_names[held->group]}};
+        .number = held->number, .job = {.group = group_names[held->group], .fence = held->token}};
     const struct weiri_settlement settlement = any_settlement(&reservation, world.reference.lease);
     enum weiri_job_event event = settlement.event;
     int tube = (int)job->row.tube;

@@ -92,7 +92,7 @@ static void hold(struct weiri_list *list, const struct ref_job *job)
     struct weiri_reservation *got = jobs_first(list);
     weiri_list_remove(&got->link);
     CHECK_INT(got->number, ==, job->number);
-    CHECK_INT(got->token, ==, job->token);
+    CHECK_INT(got->job.fence, ==, job->token);
     CHECK_INT(got->job.attempts, ==, job->attempts);
     CHECK_INT(got->job.run_at_ns, ==, job->run_at);
     struct held *held = free_slot();
@@ -192,7 +192,7 @@ static void do_settle(void)
     bool follows = job != NULL && job->runs_again;
     bool is_canceled;
     enum weir_status status =
-        ref_settle(&world.reference, number, held->reservation->token, &told, &is_canceled);
+        ref_settle(&world.reference, number, held->reservation->job.fence, &told, &is_canceled);
     CHECK_STATUS(told.status, is_canceled ? WEIR_ECANCELED : status);
     world.seen[status == WEIR_OK ? SETTLED : STALE]++;
     world.seen[FOLLOWED] += status == WEIR_OK && follows && event != WEIRI_JOB_TOUCH;

@@ -112,7 +112,7 @@ static bool is_kept(const struct ref_job *job)
     for (int i = 0; i < HELD; i++) {
         const struct held *held = &world.held[i];
         is = is || (held->is_kept && held->reservation->number == job->number &&
-                    held->reservation->token == job->token);
+                    held->reservation->job.fence == job->token);
     }
     return is;
 }

@@ -189,10 +189,9 @@ struct weiri_reservation {
     struct weiri_list link; /* its holder's */
     struct weiri_list kept; /* the backend's */
     struct weir_job job;
-    size_t size;    /* of the block */
-    int64_t number; /* the backend's: of the job */
-    void *backend;  /* what else the backend knows of it; NULL: nothing */
-    uint64_t token;
+    size_t size;             /* of the block */
+    int64_t number;          /* the backend's: of the job */
+    void *backend;           /* what else the backend knows of it; NULL: nothing */
     bool is_alone;           /* the backend's: of a suspect (weiri_suspects) */
     int64_t new_until_ns;    /* on the clock of leases */
     enum weir_status status; /* why the backend buried it; WEIR_ECORRUPT: for its damaged body */

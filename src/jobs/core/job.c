@@ -117,7 +117,7 @@ enum weiri_write weiri_decide_settle(struct weiri_job_row *row,
     int64_t said_ns = weiri_said_ns(settlement->since_ns, now.wall_ns, now.lease_ns);
     bool is_asked = row->facts.verdict != 0 && settlement->event != WEIRI_JOB_DONE;
     const struct weiri_job_step step = {.event = judge(&row->facts, settlement->event),
-                                        .token = settlement->reservation->token,
+                                        .token = settlement->reservation->job.fence,
                                         .run_at_ns = weiri_time_add(said_ns, settlement->delay_ns)};
     bool is_judged = is_asked && step.event != WEIRI_JOB_TOUCH && step.event != WEIRI_JOB_RETURN;
     *ret_effects = (struct weiri_effects){.reason = is_judged ? NULL : settlement->reason};

@@ -42,7 +42,7 @@ static struct weiri_job_row keyed(bool has_put)
     return row;
 }
 
-static struct weiri_reservation reservation = {.token = TOKEN};
+static struct weiri_reservation reservation = {.job = {.fence = TOKEN}};
 
 static enum weiri_write settle(struct weiri_job_row *row, enum weiri_job_event event,
                                const struct weiri_tube_record *tube, struct weiri_effects *effects)

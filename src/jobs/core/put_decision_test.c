@@ -115,7 +115,7 @@ TEST(at_once_after,
 {
     static const enum weir_duplicate modes[] = {WEIR_DUPLICATE_DEBOUNCE, WEIR_DUPLICATE_AGAIN};
     const struct weiri_tube_record behind = {.last_ns = WALL + 40};
-    const struct weiri_reservation reservation = {.token = TOKEN};
+    const struct weiri_reservation reservation = {.job = {.fence = TOKEN}};
     const struct weiri_settlement done = {
         .event = WEIRI_JOB_DONE, .reservation = &reservation, .since_ns = LEASE};
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -23,7 +23,7 @@ enum {
 static const struct weiri_now now = {WALL, LEASE};
 static const struct weiri_tube_record plain;
 static const struct weiri_tube_record limited = {.policy = {.group_limit = 1}};
-static const struct weiri_reservation reservation = {.token = TOKEN};
+static const struct weiri_reservation reservation = {.job = {.fence = TOKEN}};
 
 /* A job that runs; has_put: and was put once more meanwhile, for a later time. */
 static struct weiri_job_row running(enum weir_verdict verdict, bool has_put, bool is_last)

@@ -21,7 +21,7 @@ static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
 static uint64_t reserve(weir_broker *broker)
 {
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
-    uint64_t token = job->token;
+    uint64_t token = job->job.fence;
     CHECK_INT(token, <, INT64_C(1) << 53); /* exact in JSON */
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RETURN, 0, NULL), WEIR_OK);
     jobs_free_one(broker, job);
@@ -243,8 +243,8 @@ TEST(killer, "a job that takes its machine down is buried, after a run more than
         struct weiri_list list;
         (void)jobs_reserve(broker, "killer", 1, ATTEMPTS, &list);
         if (!weiri_list_is_empty(&list)) {
-            CHECK_INT(jobs_first(&list)->token, >, last);
-            last = jobs_first(&list)->token;
+            CHECK_INT(jobs_first(&list)->job.fence, >, last);
+            last = jobs_first(&list)->job.fence;
             runs++;
         }
         jobs_free(broker, &list);

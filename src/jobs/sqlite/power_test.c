@@ -111,7 +111,7 @@ static void put(weir_broker *broker, size_t count)
 static struct weiri_reservation *reserve(weir_broker *broker, const char *tube)
 {
     struct weiri_reservation *job = jobs_reserve_one(broker, tube);
-    add(EVENT_FENCE, job->number)->token = job->token;
+    add(EVENT_FENCE, job->number)->token = job->job.fence;
     return job;
 }
 
@@ -374,7 +374,7 @@ static void judge_fences(weir_broker *broker, int cut)
         for (struct weiri_list *link = list.next; link != &list; link = link->next) {
             const struct weiri_reservation *job =
                 WEIRI_CONTAINER(link, struct weiri_reservation, link);
-            if (job->number < JOBS && job->token <= fences[job->number]) {
+            if (job->number < JOBS && job->job.fence <= fences[job->number]) {
                 test_fail(__FILE__, __LINE__, "cut before event %d: job %lld has a token again",
                           cut, (long long)job->number);
             }

@@ -89,12 +89,6 @@ static uint64_t count_running(struct weiri_store *store, const struct weir_tube_
     return (uint64_t)count;
 }
 
-static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
-{
-    reservation->token = facts->token;
-    weiri_job_show(&reservation->job, facts);
-}
-
 void weiri_burials_add(struct weiri_store *store, int64_t number,
                        const struct weiri_job_facts *facts, enum weir_status status,
                        const char *reason)
@@ -116,7 +110,7 @@ void weiri_burials_add(struct weiri_store *store, int64_t number,
         weiri_sql_fail(&store->writer, SQLITE_NOMEM);
         return;
     }
-    show_facts(buried, facts);
+    weiri_job_show(&buried->job, facts);
     buried->number = number;
     buried->status = status;
     weiri_list_insert_before(&store->burials->list, &buried->link);
@@ -141,7 +135,7 @@ static void handle(struct weiri_store *store, struct weiri_exchange *exchange,
         weiri_reservation_free(&store->config->allocator, reservation);
         return;
     }
-    show_facts(reservation, &pick->row.facts);
+    weiri_job_show(&reservation->job, &pick->row.facts);
     /* One that takes its machine down ends, since its attempts are flushed from the second on. */
     store->is_fleeting = store->is_fleeting && reservation->number > store->older;
     if (exchange->is_keeping) {

@@ -285,7 +285,7 @@ bool weiri_row_is_kept(struct weiri_store *store, const struct weiri_job_row *ro
          link = link->next) {
         const struct weiri_reservation *reservation =
             WEIRI_CONTAINER(link, struct weiri_reservation, kept);
-        is = reservation->number == row->number && reservation->token == row->facts.token;
+        is = reservation->number == row->number && reservation->job.fence == row->facts.token;
     }
     weiri_mutex_unlock(&store->mutex);
     return is;

@@ -156,7 +156,7 @@ TEST(lease, "a reservation that ends comes back; its late holder is refused and 
     jobs_wall_step(&wall, 1);
     struct weiri_reservation *second = jobs_reserve_one(broker, "t");
     CHECK_INT(second->number, ==, first->number);
-    CHECK_INT(second->token, >, first->token);
+    CHECK_INT(second->job.fence, >, first->job.fence);
     CHECK_INT(second->job.attempts, ==, 2);
     CHECK(strstr(second->job.reason, "reservation ended") != NULL);
     for (int event = WEIRI_JOB_TOUCH; event <= WEIRI_JOB_BURY; event++) {
@@ -210,8 +210,8 @@ TEST(given_back, "a job given back unstarted has not used an attempt")
     for (int i = 0; i < 5; i++) {
         struct weiri_reservation *job = jobs_reserve_one(broker, "t");
         CHECK_INT(job->job.attempts, ==, 1);
-        CHECK_INT(job->token, >, token);
-        token = job->token;
+        CHECK_INT(job->job.fence, >, token);
+        token = job->job.fence;
         CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RETURN, 0, NULL), WEIR_OK);
         jobs_free_one(broker, job);
     }
