@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/sqlite/exchange.h"
 #include "jobs/sqlite/worker.h"
 #include "jobs/sqlite/write.h"
 

@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Settling reservations and making others. */
-#include "jobs/sqlite/exchange.h"
-
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/sqlite/read.h"

@@ -1,7 +1,5 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/exchange.h"
-
 #include "base/error.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/write.h"

@@ -1,10 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/sqlite/exchange.h"
-
+/* Reserving, and the reservations that a process keeps, with the suspects among them: jobs whose
+ * last runs were lost with their workers. */
 #include "base/time.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/worker.h"
 
 /* Jobs read at a time. */
 enum {
@@ -48,6 +47,65 @@ static size_t pick(struct weiri_store *store, const struct weiri_exchange *excha
     return count;
 }
 
+void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
+{
+    struct weiri_store *store = arg;
+    unsigned first = 0;
+    unsigned end = 0;
+    weiri_mutex_lock(&store->mutex);
+    weiri_list_remove(&reservation->kept);
+    if (reservation->job.is_suspect) {
+        first = store->suspects_first;
+        end = store->suspects_end;
+        store->suspects_end = 0;
+    }
+    weiri_mutex_unlock(&store->mutex);
+    for (unsigned channel = first; channel < end; channel++) {
+        weiri_channel_notify(&store->lock_file, channel, INT_MAX);
+    }
+}
+
+/* Whether the exchange itself ends a reservation, which is kept until its answer. */
+static bool is_ending(const struct weiri_exchange *exchange,
+                      const struct weiri_reservation *reservation)
+{
+    const struct weiri_settlement *settlement = exchange->settlements;
+    while (settlement != NULL &&
+           (settlement->reservation != reservation || settlement->event == WEIRI_JOB_TOUCH)) {
+        settlement = settlement->next;
+    }
+    return settlement != NULL;
+}
+
+/* The suspects that this process keeps, as an exchange that found one of a tube sees them: without
+ * those that it ends. The tube's consumers are woken when one of them is let go. */
+static struct weiri_suspects suspects_here(struct weiri_store *store,
+                                           const struct weiri_exchange *exchange, int64_t tube)
+{
+    int64_t now = weiri_store_lease_now(store);
+    struct weiri_suspects here = {.is_awaited =
+                                      store->awaited_tube != tube && now < store->awaited_until_ns};
+    weiri_mutex_lock(&store->mutex);
+    for (struct weiri_list *link = store->kept.next; link != &store->kept; link = link->next) {
+        const struct weiri_reservation *one = WEIRI_CONTAINER(link, struct weiri_reservation, kept);
+        int64_t new_in_ns = weiri_time_sub(one->new_until_ns, now);
+        if (one->job.is_suspect && !is_ending(exchange, one)) {
+            here.is_there = true;
+            here.is_alone = here.is_alone || one->is_alone;
+            here.new_in_ns = here.new_in_ns > new_in_ns ? here.new_in_ns : new_in_ns;
+        }
+    }
+    if (here.is_there) {
+        /* Under the mutex under which the last of these is let go. */
+        unsigned channel = weiri_store_channel(tube);
+        bool is_first = store->suspects_end == 0 || channel < store->suspects_first;
+        store->suspects_first = is_first ? channel : store->suspects_first;
+        store->suspects_end = channel < store->suspects_end ? store->suspects_end : channel + 1;
+    }
+    weiri_mutex_unlock(&store->mutex);
+    return here;
+}
+
 /* The first suspect of the tube, where it may begin; 0: none. ret_in_ns: when it may, else. One
  * that waits to run alone is awaited by those of other tubes, as long as its tube is looked at. */
 static int64_t find_suspect(struct weiri_store *store, const struct weiri_exchange *exchange,
@@ -64,7 +122,7 @@ static int64_t find_suspect(struct weiri_store *store, const struct weiri_exchan
     }
     weiri_row_read(writer, statement, &row);
     weiri_sql_leave(statement);
-    const struct weiri_suspects here = weiri_suspects_here(store, exchange, tube);
+    const struct weiri_suspects here = suspects_here(store, exchange, tube);
     if (weiri_suspect_begins(&here, &row.facts, exchange->attempts_max)) {
         return row.number;
     }

@@ -94,4 +94,24 @@ bool weiri_trim(struct weiri_store *store, int64_t tube, struct weiri_now now);
  * then. */
 void weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally);
 
+/* --- the parts of an exchange --- */
+
+/* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
+ * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
+ * A suspect begins where those that this process keeps let it (weiri_suspect_begins()).
+ * ret_suspect_in_ns: one is left, and may begin then; 0: none is. true: others may be ready; the
+ * transaction has changed enough. */
+bool weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
+                   struct weiri_tally *tally, int64_t tube, const struct weiri_tube_record *record,
+                   struct weiri_now now, int64_t *ret_suspect_in_ns);
+
+/* Puts the jobs of a tube's schedules that are due, inside the transaction of a consumer, so that
+ * each firing puts one job. On a full disk it puts none. true: others are due; the transaction has
+ * changed enough. */
+bool weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                          int64_t now_ns);
+
+/* When a schedule of the tube puts a job next; WEIR_FOREVER: never. */
+int64_t weiri_schedules_next(struct weiri_store *store, int64_t tube);
+
 #endif

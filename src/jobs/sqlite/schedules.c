@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Firing schedules, and changing them. */
-#include "jobs/sqlite/exchange.h"
-
 #include "base/error.h"
 #include "base/time.h"
 #include "jobs/core/firing.h"
