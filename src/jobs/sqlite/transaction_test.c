@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -335,6 +336,28 @@ TEST(plain_limit, "a plain writer that does not end is waited for to the broker'
     begin(&outbox);
     CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
     CHECK_INT(sqlite3_close(plain), ==, SQLITE_OK);
+    close_outbox(&outbox);
+}
+
+TEST(beside_log, "a transaction that does not begin beside a plain writer leaves the log to that")
+{
+    struct outbox outbox = open_outbox();
+    struct weiri_store *store = outbox.broker->store;
+    struct weiri_broker_config *config = (struct weiri_broker_config *)(uintptr_t)store->config;
+    config->busy_ns = WEIR_MS(1);
+    for (int i = 0; i < 100; i++) { /* the log grows by steps meanwhile */
+        struct stat before;
+        struct stat after;
+        begin(&outbox);
+        CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
+        sqlite3 *plain = begin_plain();
+        CHECK_INT(stat("jobs.db-wal", &before), ==, 0);
+        CHECK_STATUS(weir_transaction_begin(outbox.transaction, NULL), WEIR_ETIMEDOUT);
+        CHECK_INT(stat("jobs.db-wal", &after), ==, 0);
+        CHECK_INT(after.st_size, ==, before.st_size);
+        run(plain, "COMMIT");
+        CHECK_INT(sqlite3_close(plain), ==, SQLITE_OK);
+    }
     close_outbox(&outbox);
 }
 
