@@ -102,13 +102,13 @@ static int sleep_until(uint32_t *channel, uint32_t mark, int64_t limit_ns)
 static int check_content(int fd)
 {
     static const struct weiri_lock_page zeros;
-    struct weiri_lock_page page = {.head = {.magic = 0}};
+    struct weiri_lock_page page = zeros;
     ssize_t size = pread(fd, &page, sizeof(page), 0);
     if (size < 0) {
         return errno;
     }
-    bool is_begun = size == 0 || (size == (ssize_t)sizeof(page) && lseek(fd, 0, SEEK_END) == size &&
-                                  memcmp(&page, &zeros, sizeof(page)) == 0);
+    bool is_begun = (size == 0 || lseek(fd, 0, SEEK_END) == page_size) &&
+                    memcmp(&page, &zeros, sizeof(page)) == 0;
     return is_begun || page.head.magic == MAGIC ? 0 : EBADMSG;
 }
 

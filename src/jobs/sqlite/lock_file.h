@@ -13,23 +13,10 @@
 
 #include "jobs/core/backend.h"
 
-/* A small file that several processes share: a lock, and channels to notify each other.
- *
- * The lock is flock(2) on the file: the kernel releases it when its holder dies. The file also
- * contains counters that processes sleep on with futex(2). The counters are hints only. A wrong one
- * (a process was killed in between, or the file was overwritten) costs a needless wake-up or a
- * sleep to its limit, but never a lock held twice.
- *
- * If the file is removed while in use, its lock no longer excludes new openers. So each lock call
- * compares the open file with the path, and goes on with the file at the path, or makes it. Two
- * processes can hold a lock together only if the removal comes between this check and the unlock.
- *
- * The file is mapped, because futex(2) needs addresses, but the process never accesses the mapping:
- * if the file were cut short, that would be a SIGBUS. The kernel changes the words (FUTEX_WAKE_OP)
- * and reads them (pread(2)). For these a missing page is an error number.
- *
- * A waiter for the lock sleeps until its release. A thread that comes while another waits lets one
- * release pass first. Only a holder's death notifies no channel; waiters look every 10 ms. */
+/* A small file that several processes share: a lock, flock(2), and channels to notify each other,
+ * counters that processes sleep on with futex(2). Whatever is in it, or becomes of it, costs time
+ * only; docs/internals/sqlite.md ("The lock file") says how. Two processes can hold a lock together
+ * only if the file is removed between a lock and its unlock. */
 
 struct weiri_lock_page;
 
@@ -91,13 +78,10 @@ bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_mark *m
 /* --- who has it (lock_holder.c) --- */
 
 /* Each open of a lock file shares a second lock of it with all others, from its first flock(2)
- * until it is closed. It is a lock of the open file description (fcntl(2)): the kernel releases it
- * when its process dies, with the children that it forked and that have not called exec, and no
- * close of another descriptor releases it, as that of the store's file does with the locks of
- * SQLite. It is taken under the flock only, so who has that knows whether he is the first user of a
- * store, or the last. */
-
-/* Returns 0 or a number of errno.h. */
+ * until it is closed, or its process and the children of that have died. No close of another
+ * descriptor releases it, as that of the store's file does with SQLite's. Under the flock alone, so
+ * who has that knows whether it is the first user of a store, or the last. Returns 0 or a number of
+ * errno.h. */
 int weiri_lock_share(int fd);
 void weiri_lock_unshare(int fd);
 /* Whether another open shares it, of this process or of another. */
