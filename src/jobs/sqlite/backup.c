@@ -33,7 +33,7 @@ static void make_own(struct weiri_connection *copy)
         "BEGIN IMMEDIATE; UPDATE meta SET boot = '', store = random() & 0x7fffffffffffffff; "
         "UPDATE jobs NOT INDEXED SET lease = 0 "
         "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
-        weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
+        weiri_schema_new_user_version());
     weiri_sql_exec(copy, sql);
 }
 

@@ -11,35 +11,29 @@
 #include "jobs/sqlite/place.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state, and others: row.h); one
- * row per tube, with its pause, its policy, and totals of what is not in rows of jobs (any more):
- * jobs are counted when asked. A row has its body, unless that is large (body.h): each reservation
- * and touch writes a job's row again, with every page that it has. So a large body is apart, and
- * NULL in the row.
+ * row per tube, with its pause, its policy, and totals of what is not in rows of jobs (any more).
+ * docs/internals/sqlite.md says what becomes of them. A large body is apart, and NULL in the row.
  *
  * Each index has the jobs of one state, in the order of its queries, and the state, so that SQLite
  * reads no row to count them. The row's id, which ends every index entry, is the order of arrival.
  *
- * A job that has ended has its outcome, and the wall time of its end as its lease. Who ends a job
- * deletes no row: it is kept, in state 5, mostly without its body, or becomes a stub, in state 6,
- * which nobody finds (WEIRI_SQL_IS_JOB). Rows leave in one place only (policies.c). Leases are
- * times of the boot that meta names (none in a new store, or a backup); tokens are not below its
- * era, and jobs with ids up to older were there before that. Its store is a random number of the
- * store, with which the jobs that it gives to other stores are told apart; its identity is one that
- * its backups have too, for identities (statement_parts.h); ids that were given are not above its
- * floor, or rows have them. The wall clock was ahead of that of the boot and namespace `clock` by
- * so much (clock.c). A job is renewed when a put by its key gives it another body or another run. A
- * job that waits or runs may have a key, others have none. Columns named next_ are those of a put
- * during the run, the token of which is again. A throttle is a put's, whatever becomes of its job.
- * What a body has beside it is in told (body.h). A job's owner, started, progress (NULL: none
- * told), attempts_max (0: not known) and worker (NULL: not known) are those of its last
- * reservation. Its verdict is of the reservation that there is: NULL in all other states. lost
- * weighs the runs in a row that were lost with their workers: from 2 on the job is a suspect, and
- * stands in an index of its own while it is ready.
+ * A job that has ended (state 5, or 6: a stub, which WEIRI_SQL_IS_JOB leaves out) has its outcome,
+ * and the wall time of its end as its lease. Leases are times of the boot that meta names (none in
+ * a new store, or a backup); tokens are not below its era, and jobs with ids up to older were there
+ * before that. Its store is a random number of the store, with which the jobs that it gives to
+ * other stores are told apart; its identity is one that its backups have too, for identities
+ * (statement_parts.h); ids that were given are not above its floor, or rows have them. The wall
+ * clock was ahead of that of the boot and namespace `clock` by so much (clock.c). A job is renewed
+ * when a put by its key gives it another body or another run. Columns named next_ are those of a
+ * put during the run, the token of which is again. What a body has beside it is in told (body.h).
+ * A job's owner, started, progress (NULL: none told), attempts_max (0: not known) and worker (NULL:
+ * not known) are those of its last reservation. Its verdict is of the reservation that there is:
+ * NULL in all other states. lost weighs the runs in a row that were lost with their workers: from 2
+ * on the job is a suspect.
  *
- * The slot of an attempt bounds the attempts of a job: a new one replaces an old one
- * (statements.h). The job of a schedule is that of its last firing, and so are outcome and time of
- * its end. A worker is a process that reserves jobs, with the process that guards its programs
- * (worker.h). The number of one is never given to another, whose life would be taken for its own.
+ * The job of a schedule is that of its last firing, and so are outcome and time of its end. A
+ * worker is a process that reserves jobs, with the process that guards its programs (worker.h). The
+ * number of one is never given to another, whose life would be taken for its own.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 #define COLUMN(name, kind, limit, feature) ", \"" #name "\" TEXT"
@@ -122,9 +116,9 @@ enum {
     HEADER_APPLICATION = 68
 };
 
-int weiri_schema_user_version(int version, int stamp)
+int weiri_schema_user_version(int stamp)
 {
-    return stamp << 8 | version;
+    return stamp << 8 | WEIRI_SCHEMA_VERSION;
 }
 
 int weiri_schema_stamp_of(int user_version)
@@ -132,9 +126,9 @@ int weiri_schema_stamp_of(int user_version)
     return user_version >> 8 & ((1 << WEIRI_STAMP_BITS) - 1);
 }
 
-int weiri_schema_new_stamp(void)
+int weiri_schema_new_user_version(void)
 {
-    return (int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1));
+    return weiri_schema_user_version((int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1)));
 }
 
 void weiri_schema_make_indexes(struct weiri_connection *connection)
@@ -158,8 +152,7 @@ void weiri_schema_make(struct weiri_connection *own, void *unused)
                    "INSERT INTO meta VALUES(1, '', random() & 0x7fffffffffffffff, "
                    "lower(hex(randomblob(8))), 0, 0, 0, 0, 0); "
                    "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-                   WEIRI_SCHEMA_APPLICATION,
-                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
+                   WEIRI_SCHEMA_APPLICATION, weiri_schema_new_user_version());
     weiri_sql_exec(own, pragmas);
 }
 

@@ -24,10 +24,9 @@ void weiri_schema_make(struct weiri_connection *own, void *unused);
 
 /* The user version of a database: the schema's version in the low 8 bits, the store's stamp in the
  * others (stamp.h). */
-int weiri_schema_user_version(int version, int stamp);
+int weiri_schema_user_version(int stamp);
 int weiri_schema_stamp_of(int user_version);
-/* A random stamp for a new store. */
-int weiri_schema_new_stamp(void);
+int weiri_schema_new_user_version(void); /* of a random stamp */
 /* The user version in a database's first bytes. */
 int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZE]);
 

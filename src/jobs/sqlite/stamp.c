@@ -53,7 +53,7 @@ void weiri_stamp_advance(struct weiri_store *store)
         weiri_schema_stamp_of(weiri_schema_header_user_version(header)) == (int)store->stamp) {
         uint32_t next = (store->stamp + 1) & (STAMPS - 1);
         (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
-                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)next));
+                       weiri_schema_user_version((int)next));
         weiri_sql_exec(&store->writer, pragma);
         store->stamp = store->writer.code == SQLITE_OK ? next : store->stamp;
     }
