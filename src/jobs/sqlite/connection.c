@@ -36,18 +36,6 @@ int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns)
     return sqlite3_busy_timeout(db, busy_ms >= INT_MAX ? INT_MAX : (int)busy_ms + 1);
 }
 
-static void configure(struct weiri_connection *connection, int64_t busy_ns)
-{
-    sqlite3 *db = connection->db;
-    weiri_sql_fail(connection, sqlite3_extended_result_codes(db, 1));
-    weiri_sql_fail(connection, weiri_connection_set_busy(db, busy_ns));
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        weiri_sql_fail(connection,
-                       sqlite3_db_config(db, settings[i].option, settings[i].value, NULL));
-    }
-    (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-}
-
 /* The file was made with WAL. The mode is set again in case another program changed it; the lock is
  * held, so it may be set. */
 static void set_wal(struct weiri_connection *connection)
@@ -61,12 +49,17 @@ static void set_wal(struct weiri_connection *connection)
     }
 }
 
-static enum weir_status set_up(struct weiri_connection *connection, const char *path,
-                               enum weiri_connection_kind kind,
-                               const struct weiri_broker_config *config,
-                               struct weir_error *ret_error)
+static void configure(struct weiri_connection *connection, enum weiri_connection_kind kind,
+                      int64_t busy_ns)
 {
     sqlite3 *db = connection->db;
+    weiri_sql_fail(connection, sqlite3_extended_result_codes(db, 1));
+    weiri_sql_fail(connection, weiri_connection_set_busy(db, busy_ns));
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        weiri_sql_fail(connection,
+                       sqlite3_db_config(db, settings[i].option, settings[i].value, NULL));
+    }
+    (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     weiri_sql_exec(connection, pragmas);
     weiri_sql_fail(connection, sqlite3_wal_autocheckpoint(db, 0));
     if (kind == WEIRI_CONNECTION_READER) {
@@ -76,11 +69,6 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
         set_wal(connection);
     }
     weiri_sql_prepare_ends(connection);
-    int code = weiri_sql_forget(connection);
-    if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, db, code, path);
-    }
-    return weiri_schema_check(connection, path, config->flags, ret_error);
 }
 
 /* Whether there is a file beside the database; also where that cannot be found out. */
@@ -129,16 +117,14 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
                                   struct weir_error *ret_error)
 {
     weiri_sql_fail(connection, open_database(path, query, &connection->db));
-    sqlite3 *db = connection->db;
-    if (connection->code == SQLITE_OK) {
-        configure(connection, config->busy_ns);
-    }
-    int code = weiri_sql_forget(connection);
-    if (code != SQLITE_OK) {
-        return weiri_sqlite_fail(ret_error, db, code, path);
-    }
     connection->is_for_one_call = query != NULL;
-    enum weir_status status = set_up(connection, path, kind, config, ret_error);
+    if (connection->code == SQLITE_OK) {
+        configure(connection, kind, config->busy_ns);
+    }
+    enum weir_status status = weiri_sql_end(connection, path, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_schema_check(connection, path, config->flags, ret_error);
+    }
     return status != WEIR_ENOTFOUND || !has(path, "-wal") || has(path, "-shm")
                ? status
                : weiri_fail(ret_error, WEIR_EACCESS,

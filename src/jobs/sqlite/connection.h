@@ -119,6 +119,9 @@ void weiri_sql_prepare_ends(struct weiri_connection *connection);
 int weiri_sql_fail(struct weiri_connection *connection, int code);
 /* Forgets the failure, and returns it. */
 int weiri_sql_forget(struct weiri_connection *connection);
+/* The same, as a status, of which ret_error says more. */
+WEIR_NODISCARD enum weir_status weiri_sql_end(struct weiri_connection *connection, const char *path,
+                                              struct weir_error *ret_error);
 
 /* Starts a statement, which is prepared at its first use. Whether it has a row. */
 bool weiri_sql_first(struct weiri_connection *connection, enum weiri_sql which,

@@ -100,8 +100,7 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
         (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);
         weiri_stamp_advance(own);
         weiri_sql_exec(&own->writer, "PRAGMA temp_store = FILE; VACUUM");
-        int code = weiri_sql_forget(&own->writer);
-        status = code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, db, code, own->path);
+        status = weiri_sql_end(&own->writer, own->path, ret_error);
         if (status == WEIR_OK) {
             weiri_write_checkpoint(own, SQLITE_CHECKPOINT_TRUNCATE);
         }

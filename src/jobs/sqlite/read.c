@@ -72,19 +72,15 @@ enum weir_status weiri_reading_run(struct weiri_reading *reading, weiri_read_fn 
                                    struct weir_error *ret_error)
 {
     struct weiri_connection *reader = reading->reader;
-    enum weir_status status = WEIR_OK;
     if (weiri_sql_run(reader, WEIRI_SQL_BEGIN_READ, NULL) == SQLITE_OK) {
         reading->now_ns = weiri_store_now(reading->store);
         run(reading, arg);
     }
-    int code = weiri_sql_forget(reader);
-    if (code != SQLITE_OK) {
-        status = weiri_sqlite_fail(ret_error, reader->db, code, reading->store->path);
-    }
+    enum weir_status status = weiri_sql_end(reader, reading->store->path, ret_error);
     if (sqlite3_get_autocommit(reader->db) == 0) {
         weiri_sql_run(reader, WEIRI_SQL_ROLLBACK, NULL);
     }
-    reading->is_good = reading->is_good && code == SQLITE_OK && reader->code == SQLITE_OK;
+    reading->is_good = reading->is_good && status == WEIR_OK && reader->code == SQLITE_OK;
     return status;
 }
 

@@ -310,9 +310,8 @@ static enum weir_status check_objects(struct weiri_connection *connection, const
         }
     }
     weiri_sql_leave(statement);
-    int code = weiri_sql_forget(connection);
-    if (status == WEIR_OK && code != SQLITE_OK) {
-        status = weiri_sqlite_fail(ret_error, connection->db, code, path);
+    if (status == WEIR_OK) {
+        status = weiri_sql_end(connection, path, ret_error);
     }
     for (int i = 0; i < OBJECT_COUNT && status == WEIR_OK; i++) {
         if ((found & (1u << i)) == 0) {
@@ -326,9 +325,10 @@ enum weir_status weiri_schema_check(struct weiri_connection *connection, const c
                                     uint32_t flags, struct weir_error *ret_error)
 {
     int64_t user_version; /* as of now, the log included: the header may have an older one */
-    if (!weiri_sql_find(connection, WEIRI_SQL_USER_VERSION, NULL, &user_version)) {
-        return weiri_sqlite_fail(ret_error, connection->db, weiri_sql_forget(connection), path);
+    weiri_sql_find(connection, WEIRI_SQL_USER_VERSION, NULL, &user_version);
+    enum weir_status status = weiri_sql_end(connection, path, ret_error);
+    if (status == WEIR_OK) {
+        status = check_version(path, (int)user_version, ret_error);
     }
-    enum weir_status status = check_version(path, (int)user_version, ret_error);
     return status == WEIR_OK ? check_objects(connection, path, flags, ret_error) : status;
 }

@@ -96,6 +96,13 @@ int weiri_sql_forget(struct weiri_connection *connection)
     return code;
 }
 
+enum weir_status weiri_sql_end(struct weiri_connection *connection, const char *path,
+                               struct weir_error *ret_error)
+{
+    int code = weiri_sql_forget(connection);
+    return code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, connection->db, code, path);
+}
+
 /* Whether what failed before is over with this statement. */
 static bool is_fresh(enum weiri_sql which)
 {

@@ -72,9 +72,10 @@ static enum weir_status prepare(struct weiri_store *store, void *arg, struct wei
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         weiri_space_set_chunk(db, WEIRI_CHUNK_SIZE);
         weiri_sql_prepare_ends(&store->writer);
-        int code = weiri_sql_forget(&store->writer);
-        status = code == SQLITE_OK ? weiri_write_prepare(store, ret_error)
-                                   : weiri_sqlite_fail(ret_error, db, code, store->path);
+        status = weiri_sql_end(&store->writer, store->path, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_write_prepare(store, ret_error);
         store->put_ns = INT64_MAX; /* a put is never cut */
     }
     if (status != WEIR_OK) {
@@ -206,9 +207,7 @@ static enum weir_status check_names(struct weiri_store *store, struct weir_error
         return weiri_fail(ret_error, WEIR_ESTATE,
                           "a temporary table has the name of one of weir's: expected another");
     }
-    int code = weiri_sql_forget(&store->writer);
-    return code == SQLITE_OK ? WEIR_OK
-                             : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
+    return weiri_sql_end(&store->writer, store->path, ret_error);
 }
 
 static enum weir_status put(struct transaction *transaction, const struct weiri_put *put,
@@ -226,9 +225,11 @@ static enum weir_status put(struct transaction *transaction, const struct weiri_
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     weiri_put_run_whole(store, &request);
-    int code = weiri_sql_forget(&store->writer); /* what the program does next may succeed */
-    status = code == SQLITE_OK ? weiri_put_finish(&request, ret_ids, ret_error)
-                               : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
+    /* What the program does next may succeed. */
+    status = weiri_sql_end(&store->writer, store->path, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_put_finish(&request, ret_ids, ret_error);
+    }
     weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));
     return status;
 }
