@@ -49,8 +49,7 @@ static void set_wal(struct weiri_connection *connection)
     }
 }
 
-static void configure(struct weiri_connection *connection, enum weiri_connection_kind kind,
-                      int64_t busy_ns)
+static void configure(struct weiri_connection *connection, bool is_reader, int64_t busy_ns)
 {
     sqlite3 *db = connection->db;
     weiri_sql_fail(connection, sqlite3_extended_result_codes(db, 1));
@@ -62,7 +61,7 @@ static void configure(struct weiri_connection *connection, enum weiri_connection
     (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     weiri_sql_exec(connection, pragmas);
     weiri_sql_fail(connection, sqlite3_wal_autocheckpoint(db, 0));
-    if (kind == WEIRI_CONNECTION_READER) {
+    if (is_reader) {
         weiri_sql_exec(connection, "PRAGMA query_only = ON");
     } else {
         weiri_space_set_chunk(db, WEIRI_CHUNK_SIZE);
@@ -71,20 +70,14 @@ static void configure(struct weiri_connection *connection, enum weiri_connection
     weiri_sql_prepare_ends(connection);
 }
 
-/* Whether there is a file beside the database; also where that cannot be found out. */
-static bool has(const char *path, const char *suffix)
-{
-    return weiri_place_size(path, suffix) >= 0;
-}
-
 /* Whether a file is opened as one that nobody changes. SQLite's WAL mode needs
  * two files beside the database; where the folder cannot take them, and no log is there, the file
  * is read by itself. */
-static bool is_immutable(const char *path, enum weiri_connection_kind kind)
+static bool is_immutable(const char *path, bool is_reader)
 {
     char folder[PATH_MAX];
-    return kind == WEIRI_CONNECTION_READER && weiri_file_folder(path, folder) == 0 &&
-           faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 && !has(path, "-wal");
+    return is_reader && weiri_file_folder(path, folder) == 0 &&
+           faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 && weiri_place_size(path, "-wal") < 0;
 }
 
 /* A path as URI, with what is special in one escaped, and a query. */
@@ -112,20 +105,21 @@ static int open_database(const char *path, const char *query, sqlite3 **ret_db)
 }
 
 static enum weir_status open_with(struct weiri_connection *connection, const char *path,
-                                  const char *query, enum weiri_connection_kind kind,
+                                  const char *query, bool is_reader,
                                   const struct weiri_broker_config *config,
                                   struct weir_error *ret_error)
 {
     weiri_sql_fail(connection, open_database(path, query, &connection->db));
     connection->is_for_one_call = query != NULL;
     if (connection->code == SQLITE_OK) {
-        configure(connection, kind, config->busy_ns);
+        configure(connection, is_reader, config->busy_ns);
     }
     enum weir_status status = weiri_sql_end(connection, path, ret_error);
     if (status == WEIR_OK) {
         status = weiri_schema_check(connection, path, config->flags, ret_error);
     }
-    return status != WEIR_ENOTFOUND || !has(path, "-wal") || has(path, "-shm")
+    return status != WEIR_ENOTFOUND || weiri_place_size(path, "-wal") < 0 ||
+                   weiri_place_size(path, "-shm") >= 0
                ? status
                : weiri_fail(ret_error, WEIR_EACCESS,
                             "%s-shm, the index of its log, cannot be made, and without it the "
@@ -134,22 +128,21 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
 }
 
 enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,
-                                       enum weiri_connection_kind kind,
-                                       const struct weiri_broker_config *config,
+                                       bool is_reader, const struct weiri_broker_config *config,
                                        struct weir_error *ret_error)
 {
     memset(connection, 0, sizeof(*connection));
     if (sqlite3_threadsafe() == 0) {
         return weiri_fail(ret_error, WEIR_ENOTSUP, "this SQLite was built for one thread only");
     }
-    bool is_alone = is_immutable(path, kind);
+    bool is_alone = is_immutable(path, is_reader);
     enum weir_status status =
-        open_with(connection, path, is_alone ? "immutable=1" : NULL, kind, config, ret_error);
-    if (status == WEIR_ENOSPACE && kind == WEIRI_CONNECTION_READER && has(path, "-shm")) {
+        open_with(connection, path, is_alone ? "immutable=1" : NULL, is_reader, config, ret_error);
+    if (status == WEIR_ENOSPACE && is_reader && weiri_place_size(path, "-shm") >= 0) {
         /* The first open has made the log and its index, empty. SQLite makes another index in
          * memory from the log, where it may not write that one and nobody else uses it. */
         weiri_connection_close(connection, false);
-        status = open_with(connection, path, "readonly_shm=1", kind, config, ret_error);
+        status = open_with(connection, path, "readonly_shm=1", is_reader, config, ret_error);
     }
     return status;
 }

@@ -20,17 +20,12 @@ struct weiri_connection {
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 
-enum weiri_connection_kind {
-    WEIRI_CONNECTION_WRITER, /* opened under the store's lock */
-    WEIRI_CONNECTION_READER  /* refuses to change anything */
-};
-
-/* Opens a store's file, which was found to be one (weiri_schema_peek()), and checks its tables. The
+/* Opens a store's file, which was found to be one (weiri_schema_peek()), and checks its tables. A
+ * reader refuses to change anything; a writer is opened under the store's lock. The
  * caller must close the connection whether or not this succeeds: only the caller knows whether a
  * new WAL may be removed. */
 WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *connection,
-                                                      const char *path,
-                                                      enum weiri_connection_kind kind,
+                                                      const char *path, bool is_reader,
                                                       const struct weiri_broker_config *config,
                                                       struct weir_error *ret_error);
 

@@ -22,8 +22,8 @@ enum weir_status weiri_reading_open(struct weiri_store *store, struct weiri_read
             (void)weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
             return WEIR_ENOMEM;
         }
-        enum weir_status status = weiri_connection_open(
-            reader, store->path, WEIRI_CONNECTION_READER, store->config, ret_error);
+        enum weir_status status =
+            weiri_connection_open(reader, store->path, true, store->config, ret_error);
         if (status != WEIR_OK) {
             weiri_reader_close(store, reader);
             return status;

@@ -70,9 +70,7 @@ int weiri_repair_indexes(struct weiri_store *store)
     weiri_sql_exec(connection, share);
     store->mended = (uint64_t)sqlite3_changes(connection->db);
     weiri_schema_make_indexes(connection);
-    if (connection->code != SQLITE_OK) {
-        (void)sqlite3_exec(connection->db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
-    }
+    (void)sqlite3_exec(connection->db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     store->mended += weiri_repair_rows(connection);
     return weiri_sql_run(connection, WEIRI_SQL_COMMIT, NULL);

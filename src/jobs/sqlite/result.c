@@ -34,10 +34,6 @@ static enum weir_status status_of(sqlite3 *db, int code)
         return WEIR_ESTATE; /* weir has none: it is the program's, deferred */
     }
     switch (code & 0xff) {
-    case SQLITE_OK:
-    case SQLITE_ROW:
-    case SQLITE_DONE:
-        return WEIR_OK;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return WEIR_ETIMEDOUT;
@@ -46,7 +42,6 @@ static enum weir_status status_of(sqlite3 *db, int code)
     case SQLITE_FULL:
         return WEIR_ENOSPACE;
     case SQLITE_READONLY:
-    case SQLITE_PERM:
     case SQLITE_AUTH:
         return WEIR_EACCESS;
     case SQLITE_CANTOPEN:
@@ -58,7 +53,6 @@ static enum weir_status status_of(sqlite3 *db, int code)
     case SQLITE_MISMATCH:
         return WEIR_ECORRUPT;
     case SQLITE_NOTADB:
-    case SQLITE_FORMAT:
     case SQLITE_SCHEMA:
     case SQLITE_ERROR:
         return WEIR_ESCHEMA;

@@ -122,8 +122,8 @@ static enum weir_status begin_boot(struct weiri_store *store, struct weir_error 
 static enum weir_status open_connection(struct weiri_store *store, struct weir_error *ret_error)
 {
     bool has_log = weiri_place_size(store->path, "-wal") >= 0;
-    enum weir_status status = weiri_connection_open(
-        &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
+    enum weir_status status =
+        weiri_connection_open(&store->writer, store->path, false, store->config, ret_error);
     if (status == WEIR_OK) {
         status = begin_boot(store, ret_error);
     }

@@ -64,8 +64,8 @@ static enum weir_status prepare(struct weiri_store *store, void *arg, struct wei
     sqlite3 *db = store->writer.db;
     enum weir_status status = check_schema(store, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_connection_open(&transaction->weir, store->path, WEIRI_CONNECTION_WRITER,
-                                       store->config, ret_error);
+        status =
+            weiri_connection_open(&transaction->weir, store->path, false, store->config, ret_error);
         store->checkpointer = transaction->weir.db;
     }
     if (status == WEIR_OK) {

@@ -260,8 +260,8 @@ enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
     /* A transaction without changes writes nothing, and needs no space. It needs a flush as any
      * other: what its answer rests on may be of a process that has not flushed it yet, and may be
      * killed before it does. */
-    bool is_writing = writer->code == SQLITE_OK &&
-                      sqlite3_total_changes(writer->db) != store->changes_before;
+    bool is_writing =
+        writer->code == SQLITE_OK && sqlite3_total_changes(writer->db) != store->changes_before;
     if (is_writing) {
         weiri_stamp_advance(store);
         weiri_space_claim(store);
