@@ -33,7 +33,7 @@ enum weiri_write weiri_decide_reserve(struct weiri_job_row *row, bool is_sound, 
     int64_t late_ns = weiri_time_sub(now.wall_ns, row->facts.run_at_ns);
     bool is_full = policy->group_limit > 0 && running >= policy->group_limit;
     *ret_effects = (struct weiri_effects){.status = WEIR_OK};
-    if (stored == WEIR_JOB_DELAYED && weiri_is_suspect(&row->facts)) {
+    if (stored == WEIR_JOB_DELAYED && late_ns >= 0 && weiri_is_suspect(&row->facts)) {
         return is_full ? WEIRI_NOTHING : weiri_row_apply(row, &due, now, ret_effects);
     }
     weiri_job_promote(&row->facts, now.wall_ns);

@@ -108,9 +108,12 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
 static enum weir_status transact_when_damaged(struct weiri_store *store, struct weiri_list *alone,
                                               struct weir_error *ret_error)
 {
-    if (store->has_repaired || weiri_repair_indexes(store) != SQLITE_OK) {
+    int code = store->has_repaired ? SQLITE_CORRUPT : weiri_repair_indexes(store);
+    if (code != SQLITE_OK) {
         (void)weiri_write_rollback(store, &store->writer);
-        return WEIR_ECORRUPT;
+        return (code & 0xff) == SQLITE_CORRUPT
+                   ? WEIR_ECORRUPT
+                   : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
     }
     store->has_repaired = true;
     store->remark = (struct weiri_remark){WEIR_LOG_ERROR,

@@ -176,6 +176,39 @@ TEST(entries, "an index that lost its entries is not taken for an empty tube")
     }
 }
 
+/* Two jobs at a time, of what is ready and of what another index says is, too. */
+static void reserve_pair(const char *name, const char *definition)
+{
+    weir_broker *broker;
+    struct weiri_list list;
+    make_store();
+    fill_otherwise(name, definition);
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", 2, 1000, &list);
+    CHECK_INT(exchange.reserved_count, ==, 2);
+    CHECK(WEIRI_CONTAINER(list.next, struct weiri_reservation, link)->number !=
+          WEIRI_CONTAINER(list.prev, struct weiri_reservation, link)->number);
+    jobs_free(broker, &list);
+    CHECK_INT(sum_runs(broker), ==, JOBS - 4);
+    weir_broker_close(broker);
+}
+
+TEST(twice, "a job that two indexes have is not run twice")
+{
+    reserve_pair("jobs_suspects", "(tube, (9), priority, run_at) WHERE state = 2");
+    reserve_pair("jobs_delayed", "(tube, (1), priority, run_at) WHERE state < 3");
+}
+
+TEST(not_due, "nor is one begun before its time that the index of suspects has")
+{
+    make_store();
+    sqlite3 *db = open_file();
+    run(db, "UPDATE jobs SET lost = 2 WHERE state = 1");
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    fill_otherwise("jobs_suspects", "(tube, (9), priority, run_at) WHERE state = 1");
+    expect_repair();
+}
+
 TEST(no_row, "an entry without a row does not hide the jobs behind it, also where the counts agree")
 {
     make_store();
@@ -257,6 +290,23 @@ TEST(repaired, "a repair whose first try met damaged indexes succeeds, and says 
         CHECK_INT(found.jobs, ==, 2 * JOBS);
         weir_broker_close(broker);
     }
+}
+
+TEST(repaired_beside, "so does one where an index of the program's cannot be made anew")
+{
+    make_store();
+    sqlite3 *db = open_file();
+    run(db, "CREATE TABLE own(x); INSERT INTO own VALUES (1), (1); "
+            "CREATE UNIQUE INDEX own_x ON own(x) WHERE x > 1; PRAGMA writable_schema = ON; "
+            "UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX own_x ON own(x)' "
+            "WHERE name = 'own_x'; PRAGMA writable_schema = RESET");
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    weir_broker *broker;
+    struct weir_repair_counts found;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db?shared=1", NULL, &broker, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_repair(broker, &found, NULL), WEIR_OK);
+    CHECK_INT(found.jobs, ==, 2 * JOBS);
+    weir_broker_close(broker);
 }
 
 static int keep_reason(const struct weir_job *job, void *arg)

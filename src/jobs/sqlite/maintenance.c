@@ -24,13 +24,16 @@ static const char *const orphans[] = {
     "DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs)",
 };
 
-/* Where an index cannot be read, the leader makes those of jobs anew before this is run again. */
+/* Where an index cannot be read, the leader makes those of weir's tables anew before this is run
+ * again; others may still be such. */
 static void rebuild(struct weiri_store *own, void *arg)
 {
     struct weir_repair_counts *counts = arg;
     struct weiri_connection *writer = &own->writer;
     counts->orphans = 0;
-    weiri_sql_exec(writer, "REINDEX");
+    if (!own->has_repaired) {
+        weiri_sql_exec(writer, "REINDEX");
+    }
     counts->damaged = own->mended + weiri_repair_rows(writer);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]); i++) {
         weiri_sql_exec(writer, orphans[i]);

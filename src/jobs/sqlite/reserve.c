@@ -42,6 +42,11 @@ static size_t pick(struct weiri_store *store, const struct weiri_exchange *excha
             weiri_reservation_free(&store->config->allocator, one->reservation);
             one->reservation = NULL;
         }
+        for (const struct pick *before = picks; before < one;
+             before++) { /* a damaged index has it */
+            bool is_twice = before->row.number == one->row.number;
+            weiri_sql_fail(writer, is_twice ? SQLITE_CORRUPT : SQLITE_OK);
+        }
     }
     weiri_sql_leave(statement);
     return count;
