@@ -112,6 +112,12 @@ static enum weir_status open_with(struct weiri_connection *connection, const cha
     weiri_sql_fail(connection, open_database(path, query, &connection->db));
     connection->is_for_one_call = query != NULL;
     if (connection->code == SQLITE_OK) {
+        int ignored; /* before anything is made beside a file that is another's */
+        enum weir_status found =
+            weiri_schema_check_header(connection->db, path, false, &ignored, ret_error);
+        if (found != WEIR_OK) {
+            return found;
+        }
         configure(connection, is_reader, config->busy_ns);
     }
     enum weir_status status = weiri_sql_end(connection, path, ret_error);

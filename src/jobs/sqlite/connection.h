@@ -20,10 +20,9 @@ struct weiri_connection {
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 
-/* Opens a store's file, which was found to be one (weiri_schema_peek()), and checks its tables. A
- * reader refuses to change anything; a writer is opened under the store's lock. The
- * caller must close the connection whether or not this succeeds: only the caller knows whether a
- * new WAL may be removed. */
+/* Opens a store's file, which must exist, and checks it. A reader refuses to change anything; a
+ * writer is opened under the store's lock. The caller must close the connection whether or not this
+ * succeeds: only the caller knows whether a new WAL may be removed. */
 WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *connection,
                                                       const char *path, bool is_reader,
                                                       const struct weiri_broker_config *config,

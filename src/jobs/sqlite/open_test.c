@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,6 +125,12 @@ TEST(foreign, "files of others are refused and unchanged")
     expect_refusal("text", WEIR_ESCHEMA, "is not an SQLite file");
     run_sql("other.db", "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
     expect_refusal("other.db", WEIR_ESCHEMA, "another program's SQLite file");
+    run_sql("other.db", "PRAGMA journal_mode = WAL");
+    int lock = open("other.db.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(lock >= 0);
+    CHECK_INT(flock(lock, LOCK_EX), ==, 0);
+    expect_refusal("other.db", WEIR_ESCHEMA, "another program's SQLite file");
+    CHECK_INT(close(lock), ==, 0);
     run_sql("other-wal.db", "PRAGMA journal_mode=WAL; PRAGMA application_id=7; CREATE TABLE t(x)");
     expect_refusal("other-wal.db", WEIR_ESCHEMA, "(application id 0x00000007)");
 }

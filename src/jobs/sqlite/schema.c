@@ -202,8 +202,8 @@ static enum weir_status check_version(const char *path, int user_version,
                                 : "an earlier build made it, and it is not converted");
 }
 
-static enum weir_status check_header(sqlite3 *db, const char *path, bool is_locked,
-                                     int *ret_user_version, struct weir_error *ret_error)
+enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path, bool is_locked,
+                                           int *ret_user_version, struct weir_error *ret_error)
 {
     sqlite3_int64 size = 0;
     unsigned char header[WEIRI_HEADER_SIZE];
@@ -249,9 +249,10 @@ enum weir_status weiri_schema_peek(const char *path, bool is_locked, int *ret_us
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(
         path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    enum weir_status status = code == SQLITE_OK
-                                  ? check_header(db, path, is_locked, ret_user_version, ret_error)
-                                  : weiri_sqlite_fail(ret_error, db, code, path);
+    enum weir_status status =
+        code == SQLITE_OK
+            ? weiri_schema_check_header(db, path, is_locked, ret_user_version, ret_error)
+            : weiri_sqlite_fail(ret_error, db, code, path);
     if (status == WEIR_OK && !is_locked && sqlite3_db_readonly(db, "main") != 0) {
         status =
             weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);

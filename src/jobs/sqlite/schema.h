@@ -33,11 +33,17 @@ int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZ
 /* Makes the indexes, which must not exist. */
 void weiri_schema_make_indexes(struct weiri_connection *connection);
 
-/* Checks the first bytes of a file, which have a user version without the log, before anything
- * else is done with it. SQLite does not read them, so no lock is taken and no file is made.
- * is_locked: nobody changes the file now, so that one without a log shows whether it has lost its
- * end; else it is to be written, and WEIR_EACCESS where it is read-only. Other errors: WEIR_ESCHEMA
- * (empty, no database, another program's, another version), WEIR_ECORRUPT (too short), WEIR_EIO. */
+/* Checks the first bytes of an open database, which have a user version without the log, before
+ * anything else is done with it. SQLite does not read them, so no lock is taken and no file is
+ * made. is_locked: nobody changes the file now, so that one without a log shows whether it has lost
+ * its end. Errors: WEIR_ESCHEMA (empty, no database, another program's, another version),
+ * WEIR_ECORRUPT (too short), WEIR_EIO. */
+WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
+                                                          bool is_locked, int *ret_user_version,
+                                                          struct weir_error *ret_error);
+
+/* Does the same with a file. Not is_locked: it is to be written, and one that is read-only is
+ * WEIR_EACCESS. */
 WEIR_NODISCARD enum weir_status weiri_schema_peek(const char *path, bool is_locked,
                                                   int *ret_user_version,
                                                   struct weir_error *ret_error);
