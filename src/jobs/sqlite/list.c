@@ -34,10 +34,9 @@ struct page {
     size_t bytes; /* of all bodies that were read */
 };
 
-/* One that has numbers tells each job as it is when its turn comes. */
 static bool is_full(const struct page *page)
 {
-    return page->count == (page->numbers == NULL ? PAGE_JOBS : 1) || page->bytes >= PAGE_BYTES;
+    return page->count == PAGE_JOBS || page->bytes >= PAGE_BYTES;
 }
 
 /* Finds the numbers of jobs of one state. */
@@ -165,11 +164,12 @@ static void read_page(struct weiri_reading *reading, void *arg)
     if (page->last < 0) {
         list_first(reading, page, tube);
         page->numbers = page->firsts.items;
-        page->last = page->until = (int64_t)page->firsts.count;
+        page->last = (int64_t)page->firsts.count;
     }
-    while (page->after < page->last && !is_full(page)) {
+    if (page->after < page->last) { /* each as it is when its turn comes */
         add(reading, page, page->numbers[page->after++]);
     }
+    page->until = page->after;
 }
 
 enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing,
@@ -186,7 +186,7 @@ enum weir_status weiri_store_list(void *arg, const struct weiri_listing *listing
     if (filter->id != NULL) {
         status = weiri_number_parse("job id", filter->id, &number, ret_error);
         page.numbers = &number;
-        page.last = page.until = 1;
+        page.last = 1;
     } else if (filter->first == 0 && filter->after != NULL) {
         status = weiri_number_parse("after", filter->after, &page.after, ret_error);
     }

@@ -97,7 +97,7 @@ enum {
 /* The channel of a tube with a row, by the number of that. */
 unsigned weiri_store_channel(int64_t tube);
 
-/* Opens a store by fn; config and path are there, all else is zero. On failure nothing stays open.
+/* Opens a store by fn; config and path are there. On failure nothing stays open.
  * WEIR_EFORKED: SQLite knows by inode what locks its process has. A child inherits what it knows,
  * and no lock. */
 typedef enum weir_status weiri_open_fn(struct weiri_store *store, void *arg,

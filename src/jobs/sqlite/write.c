@@ -52,7 +52,8 @@ static uint64_t identify(const struct weiri_store *store, size_t which)
 static const char *find_moved(const struct weiri_store *store, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (identify(store, i) != store->files[i]) {
+        uint64_t now = identify(store, i); /* 0: not known */
+        if (now == 0 || now != store->files[i]) {
             return endings[i];
         }
     }
