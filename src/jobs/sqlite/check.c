@@ -20,7 +20,7 @@ enum {
 };
 
 #define DISK_LEAST ((uint64_t)64 << 20)
-/* A checkpoint is made from 16 MiB on (commit.c). */
+/* A checkpoint is made from 16 MiB on (write.c). */
 #define LOG_MOST ((int64_t)64 << 20)
 /* Clocks are adjusted by less than this while they run. */
 #define CLOCK_SLACK WEIR_SECONDS(1)

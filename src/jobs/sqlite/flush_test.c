@@ -227,6 +227,26 @@ static void fail_checkpoint(int code, enum weir_log_level level)
     }
 }
 
+TEST(checkpoint, "a put whose checkpoint cannot flush is not acknowledged, though its flush could")
+{
+    fault_install();
+    int nth = 0;
+    for (bool has_failed = true; has_failed; nth++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        struct weiri_store *store = broker->store;
+        const struct weir_body body = {"x", 1, NULL};
+        store->checkpoint_pages = 1;
+        store->checkpoint_at = 1;
+        fault_arm(FAULT_SYNC, nth, false, SQLITE_IOERR_FSYNC);
+        enum weir_status status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL);
+        has_failed = fault.failed > 0;
+        fault_disarm();
+        CHECK_STATUS(status, has_failed ? WEIR_EIO : WEIR_OK);
+        weir_broker_close(broker);
+    }
+    CHECK_INT(nth, >, 3); /* the log and the file for the checkpoint, then the log */
+}
+
 TEST(logged_when_put_off, "a postponed checkpoint is logged with no lock held")
 {
     fail_checkpoint(SQLITE_FULL, WEIR_LOG_WARNING);

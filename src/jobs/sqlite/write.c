@@ -52,8 +52,7 @@ static uint64_t identify(const struct weiri_store *store, size_t which)
 static const char *find_moved(const struct weiri_store *store, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t now = identify(store, i); /* 0: not known */
-        if (now == 0 || now != store->files[i]) {
+        if (identify(store, i) != store->files[i]) {
             return endings[i];
         }
     }
@@ -79,6 +78,11 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
     weiri_stamp_forget(store);
     for (size_t i = 0; i < FILES; i++) {
         store->files[i] = identify(store, i);
+        if (store->files[i] == 0) {
+            return weiri_fail(ret_error, WEIR_ENOTSUP,
+                              "%s%s: its number is not known: statx must be allowed", store->path,
+                              endings[i]);
+        }
     }
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
     /* Commits do not flush the log; weiri_write_flush() does. Checkpoints and a restart of the log
@@ -296,6 +300,10 @@ enum weir_status weiri_write_end(struct weiri_store *store, bool is_lasting,
 
 enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error *ret_error)
 {
+    /* The kernel tells of a write that failed once: the checkpoint after the commit may know. */
+    if (weiri_write_has_failed(store)) {
+        return weiri_write_refuse(store, ret_error);
+    }
     sqlite3 *db = store->writer.db;
     sqlite3_file *log = NULL;
     (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
