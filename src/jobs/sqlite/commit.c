@@ -108,18 +108,17 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
 static enum weir_status transact_when_damaged(struct weiri_store *store, struct weiri_list *alone,
                                               struct weir_error *ret_error)
 {
-    int code = store->has_repaired ? SQLITE_CORRUPT : weiri_repair_indexes(store);
-    if (code != SQLITE_OK) {
-        (void)weiri_write_rollback(store, &store->writer);
-        return (code & 0xff) == SQLITE_CORRUPT
-                   ? WEIR_ECORRUPT
-                   : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
+    const struct weir_error found = *ret_error;
+    enum weir_status status =
+        store->has_repaired ? WEIR_ECORRUPT : weiri_repair_indexes(store, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     store->has_repaired = true;
     store->remark = (struct weiri_remark){WEIR_LOG_ERROR,
                                           "; its indexes were made anew from the jobs: "
                                           "check the disk",
-                                          *ret_error};
+                                          found};
     return transact(store, alone, ret_error);
 }
 

@@ -14,9 +14,9 @@
 #include "jobs/core/backend.h"
 
 /* A small file that several processes share: a lock, flock(2), and channels to notify each other,
- * counters that processes sleep on with futex(2). Whatever is in it, or becomes of it, costs time
- * only; docs/internals/sqlite.md ("The lock file") says how. Two processes can hold a lock together
- * only if the file is removed between a lock and its unlock. */
+ * counters that processes sleep on with futex(2). Whatever these say costs time only;
+ * docs/internals/sqlite.md ("The lock file") says how. Two processes can hold a lock together only
+ * if the file is removed between a lock and its unlock. */
 
 struct weiri_lock_page;
 

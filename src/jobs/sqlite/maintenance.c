@@ -31,9 +31,7 @@ static void rebuild(struct weiri_store *own, void *arg)
     struct weir_repair_counts *counts = arg;
     struct weiri_connection *writer = &own->writer;
     counts->orphans = 0;
-    if (!own->has_repaired) {
-        weiri_sql_exec(writer, "REINDEX");
-    }
+    weiri_sql_exec(writer, own->has_repaired ? "REINDEX tubes; REINDEX schedules" : "REINDEX");
     counts->damaged = own->mended + weiri_repair_rows(writer);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]); i++) {
         weiri_sql_exec(writer, orphans[i]);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Damaged indexes are made anew, and rows mended. */
 #include "jobs/sqlite/schema.h"
-#include "jobs/sqlite/store.h"
+#include "jobs/sqlite/write.h"
 
 /* DROP INDEX would walk the damaged pages. So the indexes are taken out of the schema, and their
  * pages are left unused. */
@@ -61,10 +61,10 @@ uint64_t weiri_repair_rows(struct weiri_connection *connection)
     return changes + (uint64_t)sqlite3_changes(connection->db);
 }
 
-int weiri_repair_indexes(struct weiri_store *store)
+enum weir_status weiri_repair_indexes(struct weiri_store *store, struct weir_error *ret_error)
 {
     struct weiri_connection *connection = &store->writer;
-    weiri_sql_run(connection, WEIRI_SQL_BEGIN, NULL);
+    weiri_write_begin(store);
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     weiri_sql_exec(connection, forget);
     weiri_sql_exec(connection, share);
@@ -73,5 +73,6 @@ int weiri_repair_indexes(struct weiri_store *store)
     (void)sqlite3_exec(connection->db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
     (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     store->mended += weiri_repair_rows(connection);
-    return weiri_sql_run(connection, WEIRI_SQL_COMMIT, NULL);
+    store->changes_before = -1; /* SQLite counts no changes of indexes */
+    return weiri_write_end(store, true, ret_error);
 }

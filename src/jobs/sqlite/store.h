@@ -161,8 +161,9 @@ WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_co
 
 /* Makes the indexes of jobs anew from their table, in a transaction of its own, and mends the rows.
  * Called by the leader, outside of transactions, after a statement found an index damaged. Fails
- * where the table is damaged too; the caller rolls back then. Returns a code of SQLite. */
-int weiri_repair_indexes(struct weiri_store *store);
+ * where the table is damaged too, or as any write. */
+WEIR_NODISCARD enum weir_status weiri_repair_indexes(struct weiri_store *store,
+                                                     struct weir_error *ret_error);
 /* Inside a transaction: buries the jobs that are in no known state, mends numbers that are none,
  * and raises the floor of the ids. Returns how many rows it changed for that. */
 uint64_t weiri_repair_rows(struct weiri_connection *connection);

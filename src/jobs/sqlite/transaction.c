@@ -192,7 +192,7 @@ static enum weir_status check_open(struct transaction *transaction, struct weir_
     if (weiri_write_has_failed(&transaction->store)) {
         return weiri_write_refuse(&transaction->store, ret_error);
     }
-    return sqlite3_get_autocommit(transaction->store.writer.db) == 0
+    return sqlite3_txn_state(transaction->store.writer.db, "main") == SQLITE_TXN_WRITE
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_ESTATE,
                             "the transaction was ended by a statement, or by SQLite after a "

@@ -189,6 +189,10 @@ TEST(states, "calls out of their order change nothing and say why")
     CHECK_STATUS(put(&outbox, "x", NULL, &error), WEIR_OK);
     CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
     check_both(&outbox, 1);
+    begin(&outbox);
+    run(outbox.db, "COMMIT; BEGIN");
+    CHECK_STATUS(weir_transaction_commit(outbox.transaction, &error), WEIR_ESTATE);
+    CHECK(strstr(error.text, "was ended by a statement") != NULL);
     close_outbox(&outbox);
 }
 
@@ -263,7 +267,7 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
     CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
     /* Repairs keep the program's indexes, and copies have all. */
     struct weiri_store *store = outbox.broker->store;
-    CHECK_INT(weiri_repair_indexes(store), ==, SQLITE_OK);
+    CHECK_STATUS(weiri_repair_indexes(store, NULL), WEIR_OK);
     CHECK_STATUS(weir_broker_backup(outbox.broker, "copy.db", NULL), WEIR_OK);
     weir_broker *copy = jobs_store_open("copy.db?shared=1", &wall);
     store = copy->store;
