@@ -105,12 +105,19 @@ static inline void place_end(weir_consumer *consumer)
     place_wait(consumer);
 }
 
-/* Consumes until the tube is empty. */
+/* Consumes until the tube is empty. The consumer of a cluster ends where the nodes that answer have
+ * no job left: a copy of one that is settled may be on a node that was slow, and another consumer
+ * finds it. */
 static inline void place_consume(const struct place *place, struct runs *runs, uint32_t workers,
                                  uint32_t attempts_max, int64_t retry_ns)
 {
-    place_wait(
-        place_consumer(place, runs, workers, attempts_max, retry_ns, WEIR_CONSUMER_UNTIL_EMPTY));
+    bool has_copies = true;
+    for (int pass = 0; pass < 5 && has_copies; pass++) {
+        place_wait(place_consumer(place, runs, workers, attempts_max, retry_ns,
+                                  WEIR_CONSUMER_UNTIL_EMPTY));
+        struct weir_tube_counts left = place_counts(place);
+        has_copies = place->is_cluster && left.delayed + left.ready + left.reserved > 0;
+    }
 }
 
 /* --- looking --- */
