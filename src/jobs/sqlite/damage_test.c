@@ -199,6 +199,13 @@ TEST(twice, "a job that two indexes have is not run twice")
     reserve_pair("jobs_delayed", "(tube, (1), priority, run_at) WHERE state < 3");
 }
 
+TEST(hidden, "a ready job whose entry has a priority that no job has is not waited for")
+{
+    make_store();
+    fill_otherwise("jobs_ready", "(tube, state, (1 << 40), run_at) WHERE state = 2");
+    expect_repair();
+}
+
 TEST(not_due, "nor is one begun before its time that the index of suspects has")
 {
     make_store();

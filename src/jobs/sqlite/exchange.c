@@ -89,13 +89,17 @@ static void find_next_time(struct weiri_store *store, struct weiri_exchange *exc
 {
     struct weiri_connection *writer = &store->writer;
     struct weiri_firsts firsts = {.suspect_in_ns = suspect_in_ns};
-    int64_t ignored;
-    exchange->is_empty = !weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &ignored);
+    int64_t is_ready;
+    exchange->is_empty = !weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &is_ready);
     firsts.firing_ns = weiri_schedules_next(store, tube);
     weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube, looked_ns),
                    &firsts.delayed_ns);
     weiri_sql_find(writer, WEIRI_SQL_FIRST_LEASE, WEIRI_VALUES(tube), &firsts.lease_ns);
     exchange->next_in_ns = weiri_next_look(&firsts, record, weiri_store_times(store));
+    /* A ready job that the look has not found: its entry in the index is damaged. */
+    bool is_hidden =
+        is_ready != 0 && record->policy.group_limit == 0 && record->paused_until_ns <= looked_ns;
+    weiri_sql_fail(writer, is_hidden ? SQLITE_CORRUPT : SQLITE_OK);
     exchange->looked_ns = weiri_monotonic_now();
 }
 

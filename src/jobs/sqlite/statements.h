@@ -63,7 +63,9 @@
       "UPDATE tubes SET put = put + ?2, done = done + ?3, failed = failed + ?4, "                  \
       "retried = retried + ?5, expired = expired + ?6, burials = burials + ?7, "                   \
       "late_buried = late_buried + ?8, late_dropped = late_dropped + ?9 WHERE id = ?1")            \
-    X(HAS_JOBS, "SELECT 1 FROM tubes t WHERE id = ?1 AND (0" WEIRI_SQL_HAS_LIVE ")")               \
+    /* Whether one of a tube that has jobs is ready. */                                            \
+    X(HAS_JOBS, "SELECT 0" WEIRI_SQL_HAS_ONE(ready, 2) " FROM tubes t WHERE id = ?1 "              \
+                                                       "AND (0" WEIRI_SQL_HAS_LIVE ")")            \
     /* 0: each row is in the index of its state, and of its key. The table's rows are counted one  \
      * by one, so that it can be given up. */                                                      \
     X(CENSUS, "SELECT (SELECT total(1 + (key IS NOT NULL)) FROM jobs NOT INDEXED) - (SELECT "      \
