@@ -89,7 +89,7 @@ static void find_next_time(struct weiri_store *store, struct weiri_exchange *exc
 {
     struct weiri_connection *writer = &store->writer;
     struct weiri_firsts firsts = {.suspect_in_ns = suspect_in_ns};
-    int64_t is_ready;
+    int64_t is_ready = 0;
     exchange->is_empty = !weiri_sql_find(writer, WEIRI_SQL_HAS_JOBS, WEIRI_VALUES(tube), &is_ready);
     firsts.firing_ns = weiri_schedules_next(store, tube);
     weiri_sql_find(writer, WEIRI_SQL_FIRST_DELAYED, WEIRI_VALUES(tube, looked_ns),
